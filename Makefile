@@ -1,0 +1,53 @@
+# The front door. Every target sets up .venv by itself: with uv where it is installed, else with pip.
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+UV := $(shell command -v uv 2>/dev/null)
+# The first interpreter that is new enough and can make virtual environments; override with PYTHON=...
+PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 python; do \
+	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	echo $$candidate; break; fi; done)
+
+.PHONY: help setup run test lint format bench clean
+.DEFAULT_GOAL := help
+
+help: ## Show what there is
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## Create .venv with everything in it
+
+$(STAMP): pyproject.toml src/reprieve/__init__.py
+ifneq ($(UV),)
+	@test -x $(BIN)/python || $(UV) venv --quiet --python '>=3.11' $(VENV)
+	$(UV) pip install --quiet --python $(BIN)/python --editable '.[dev]'
+else
+	@test -n "$(PYTHON)" || { echo "Reprieve needs Python 3.11 or newer with the venv module; none was found." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+endif
+	@touch $@
+
+run: $(STAMP) ## Check the examples of all five designs
+	@for example in examples/*/; do \
+		printf '\n$$ reprieve check -f %s\n' "$$example"; \
+		$(BIN)/reprieve check -f "$$example" || exit; done
+
+test: $(STAMP) ## Run the tests
+	$(BIN)/python -m pytest
+
+lint: $(STAMP) ## Check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## Put the code in shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## Measure, as ratios within one run
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,88 @@
+"""`reprieve check`: read manifests as an API server would, and say everything that is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from reprieve.cli.options import Files, Format, Output, Strict
+from reprieve.objects.admission import admit_all
+from reprieve.objects.loading import Loaded, load
+from reprieve.objects.problems import Problem
+
+Old = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--old",
+        metavar="FILE|DIR",
+        help="What the cluster has now: changes that it would not allow are errors. Repeatable.",
+    ),
+]
+
+
+def check(filename: Files, old: Old = None, strict: Strict = False, output: Format = Output.text) -> None:
+    """Check manifests of Kubernetes, Kueue, YuniKorn and Karmada.
+
+    Reads everything, then prints every error of every file in one go: file, document, object, field, what was found
+    and what is allowed. Exits with 0 when all is well and with 2 when anything is wrong; warnings alone are no error.
+    """
+    loaded, problems = review(filename, old or [], strict=strict)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if output is Output.json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(_report(loaded, problems))).decode())
+    else:
+        for problem in sorted(problems, key=lambda problem: problem.severity != "error"):
+            typer.echo(f"{problem.severity}: {problem}")
+        typer.echo(summary(loaded, len(errors), len(problems) - len(errors)))
+    if errors:
+        raise typer.Exit(2)
+
+
+def review(paths: list[str], old: list[str], *, strict: bool = False) -> tuple[Loaded, list[Problem]]:
+    """Read and admit: the objects, and the problems of both."""
+    before = load(old)
+    loaded = load(paths, strict=strict)
+    problems = [*before.errors, *loaded.problems, *admit_all(loaded.entries, before.entries)]
+    return loaded, problems
+
+
+def summary(loaded: Loaded, errors: int, warnings: int) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in loaded.counts().items())
+    read = f"{_count(len(loaded.entries), 'object')} from {_count(loaded.documents, 'document')}"
+    verdict = ", ".join(
+        part for part in (errors and _count(errors, "error"), warnings and _count(warnings, "warning")) if part
+    )
+    return f"{read}{': ' + kinds if kinds else ''}\n{verdict or 'All is well.'}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _report(loaded: Loaded, problems: list[Problem]) -> dict[str, Any]:
+    """The answer for other programs."""
+    by_severity: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
+    for problem in problems:
+        by_severity[problem.severity].append(
+            {
+                "file": problem.origin.file,
+                "document": problem.origin.document,
+                "item": problem.origin.item,
+                "object": problem.object,
+                "field": problem.field,
+                "message": problem.message,
+                "allowed": problem.allowed,
+                "suggestion": problem.suggestion,
+                "stage": problem.stage,
+            }
+        )
+    return {
+        "ok": not by_severity["error"],
+        "documents": loaded.documents,
+        "objects": loaded.counts(),
+        "ignored": loaded.unknown,
+        "errors": by_severity["error"],
+        "warnings": by_severity["warning"],
+    }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -46,6 +46,14 @@ class QuantityError(ValueError):
         self.key = key
 
 
+def exact_number(text: str) -> Decimal | str:
+    """A number as it is written; one that is beyond counting stays text, which no quantity accepts."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return text
+
+
 class Quantity:
     """An exact number, in billionths, and the notation it was written in. Immutable."""
 
@@ -56,7 +64,7 @@ class Quantity:
         self.form: Form = form
 
     @classmethod
-    def parse(cls, text: str | int | Decimal) -> Quantity:
+    def parse(cls, text: str | float | Decimal) -> Quantity:
         """Read any form Kubernetes accepts; finer than a billionth is rounded away from zero."""
         return _parse_quantity(text if isinstance(text, str) else _number_text(text))
 
@@ -101,8 +109,11 @@ class Quantity:
 
 
 def _number_text(number: object) -> str:
-    """The text of a bare number; a bool is an int in Python but never a quantity."""
-    if isinstance(number, bool) or not isinstance(number, (int, Decimal)):
+    """The text of a bare number; a bool is an int in Python but never a quantity.
+
+    A float, from data that was parsed elsewhere, is taken as it prints: 0.1 is a tenth.
+    """
+    if isinstance(number, bool) or not isinstance(number, (int, float, Decimal)):
         raise QuantityError(number, "not a quantity", _FORMS)
     return str(number)
 
@@ -164,11 +175,11 @@ def _print_decimal(nano: int, *, exponent: bool) -> str:
 
 
 @lru_cache(maxsize=65536, typed=True)
-def amount(name: str, text: str | int | Decimal) -> int:
+def amount(name: str, text: str | float | Decimal) -> int:
     """What `text` of the resource `name` counts for: thousandths for cpu, whole units for all else."""
     quantity = Quantity.parse(text)
     units = quantity.milli if name == CPU else quantity.value
-    if units < 0:
+    if quantity.nano < 0:  # not `units`: a tenth below zero rounds up to zero
         raise QuantityError(text, "negative", "zero or more", name)
     if units > MAX_AMOUNT:
         most = Quantity(MAX_AMOUNT * 10**6) if name == CPU else Quantity(MAX_AMOUNT * _NANO)

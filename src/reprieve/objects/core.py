@@ -10,7 +10,7 @@ from reprieve.objects.meta import Condition, Count, LabelSelector, Manifest, Mod
 from reprieve.objects.pods import PodTemplate
 from reprieve.resources import NOTHING, Resources
 
-IntOrPercent = Count | Annotated[str, Meta(pattern=r"^\d+%?$")]
+IntOrPercent = Count | Annotated[str, Meta(pattern=r"^[0-9]+%$")]
 
 
 class NodeSpec(Model):

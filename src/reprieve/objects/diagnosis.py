@@ -8,33 +8,39 @@ from __future__ import annotations
 
 import copy
 import re
-from functools import cache
+from bisect import bisect_left
 from typing import Any, cast
 
 import msgspec
 from msgspec import inspect
 
-from reprieve.objects.problems import Finding, did_you_mean, found, join_path, one_of
+from reprieve.objects.problems import Finding, did_you_mean, found, join_path, nearest, one_of, show
 from reprieve.objects.registry import Reader
+from reprieve.objects.shapes import Path, describe, plain, sample, type_at
 from reprieve.objects.unread import UNREAD
-from reprieve.resources import Quantity, QuantityError
+from reprieve.resources import QuantityError
 
 _AT = re.compile(r" - at `(?:key` in `)?(?P<path>\$[^`]*)`$")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _MOST_FINDINGS = 40
-_TIME = "a time such as 2026-01-01T12:00:00Z"
-
-Path = tuple[str | int, ...]
 
 
-def drop_nulls(data: Any) -> Any:
-    """Data without the fields that are null: to Kubernetes they are not set at all."""
-    if isinstance(data, dict):
-        return {key: drop_nulls(value) for key, value in data.items() if value is not None}
-    if isinstance(data, list):
-        return [drop_nulls(value) for value in data]
-    return data
+def drop_nulls(data: Any, done: dict[int, Any] | None = None) -> Any:
+    """Data without the fields that are null: to Kubernetes they are not set at all.
+
+    What YAML's aliases share stays shared, or a small file could unfold to fill the memory.
+    """
+    done = {} if done is None else done
+    if not isinstance(data, (dict, list)):
+        return data
+    if id(data) not in done:
+        if isinstance(data, dict):
+            clean: Any = {key: drop_nulls(value, done) for key, value in data.items() if value is not None}
+        else:
+            clean = [drop_nulls(value, done) for value in data]
+        done[id(data)] = clean
+    return done[id(data)]
 
 
 def diagnose(data: Any, reader: Reader) -> list[Finding]:
@@ -48,8 +54,10 @@ def diagnose(data: Any, reader: Reader) -> list[Finding]:
         except msgspec.ValidationError as error:
             path, missing = _locate(error, data, reader)
             kind = type_at(reader.written, path)
-            value = None if missing else _get(data, path)
-            findings.append(_explain(error, path, kind, value, missing=missing))
+            if missing:
+                findings.append(_explain_missing(path, kind, _get(data, path[:-1]), reader))
+            else:
+                findings.append(_explain(error, path, kind, _get(data, path)))
             if not _mend(data, path, kind, error):
                 break
     return findings
@@ -57,10 +65,10 @@ def diagnose(data: Any, reader: Reader) -> list[Finding]:
 
 def unknown_fields(data: Any, kind: Any, path: str = "$") -> list[Finding]:
     """Fields that no version of Kubernetes has here; those that exist but do not matter are known."""
-    node = _plain(kind)
+    node = plain(kind)
     if isinstance(node, inspect.StructType) and isinstance(data, dict):
         fields = {item.encode_name: item for item in node.fields}
-        known = {*fields, *UNREAD.get(node.cls, ()), *(("apiVersion", "kind") if path == "$" else ())}
+        known = _known(node) | ({"apiVersion", "kind"} if path == "$" else set())
         findings: list[Finding] = []
         for name, value in data.items():
             place = join_path(path, name)
@@ -78,33 +86,11 @@ def unknown_fields(data: Any, kind: Any, path: str = "$") -> list[Finding]:
     return []
 
 
-@cache
-def _type_info(root: Any) -> Any:
-    return inspect.type_info(root)
+def _known(node: inspect.StructType) -> set[str]:
+    return {*(item.encode_name for item in node.fields), *UNREAD.get(node.cls, ())}
 
 
-def type_at(root: Any, path: Path) -> Any:
-    """The type that stands at `path`, or None when the path leaves what is typed."""
-    node: Any = _type_info(root)
-    for step in path:
-        node = _plain(node)
-        if isinstance(node, inspect.StructType):
-            node = next((item.type for item in node.fields if item.encode_name == step), None)
-        elif isinstance(node, inspect.VarTupleType):
-            node = node.item_type
-        elif isinstance(node, inspect.DictType):
-            node = node.value_type
-        else:
-            return node  # below a quantity or a resource list there is nothing typed
-    return node
-
-
-def _plain(node: Any) -> Any:
-    """A type without its `| None`."""
-    if isinstance(node, inspect.UnionType):
-        rest = [option for option in node.types if not isinstance(option, inspect.NoneType)]
-        return rest[0] if len(rest) == 1 else node
-    return node
+# Where
 
 
 def _locate(error: msgspec.ValidationError, data: Any, reader: Reader) -> tuple[Path, bool]:
@@ -121,25 +107,38 @@ def _locate(error: msgspec.ValidationError, data: Any, reader: Reader) -> tuple[
 
 
 def _resolve(text: str, data: Any, reader: Reader, message: str) -> Path:
-    """The steps of a path; where msgspec only says `[...]`, the key is found by trying each alone."""
+    """The steps of a path; where msgspec only says `[...]`, the key has to be looked for."""
     path: Path = ()
     for step in _STEP.finditer(text):
         if step["any"]:
-            keys = _get(data, path)
-            path = (*path, next((key for key in keys if _fails_alone(data, path, key, reader, message)), "?"))
+            path = (*path, _failing_key(data, path, reader, message))
         else:
             path = (*path, step["name"] if step["name"] is not None else int(step["index"]))
     return path
 
 
-def _fails_alone(data: Any, path: Path, key: str, reader: Reader, message: str) -> bool:
-    trial = copy.deepcopy(data)
-    _set(trial, path, {key: _get(data, path)[key]})
-    try:
-        reader.convert(trial)
-    except msgspec.ValidationError as error:
-        return str(error) == message
-    return False
+def _failing_key(data: Any, path: Path, reader: Reader, message: str) -> str:
+    """The key at which msgspec stopped: it goes in order, so the shortest beginning that fails ends with it."""
+    items = list(_get(data, path).items())
+
+    def fails(length: int) -> bool:
+        try:
+            reader.convert(_replaced(data, path, dict(items[:length])))
+        except msgspec.ValidationError as error:
+            return str(error) == message
+        return False
+
+    length = bisect_left(range(len(items) + 1), True, key=fails)
+    return str(items[min(length, len(items)) - 1][0])
+
+
+def _replaced(data: Any, path: Path, value: Any) -> Any:
+    """Data with another value at `path`; what does not lie on the way is shared."""
+    if not path:
+        return value
+    changed: Any = copy.copy(data)
+    changed[path[0]] = _replaced(data[path[0]], path[1:], value)
+    return changed
 
 
 def _get(data: Any, path: Path) -> Any:
@@ -151,105 +150,75 @@ def _get(data: Any, path: Path) -> Any:
     return data
 
 
-def _set(data: Any, path: Path, value: Any) -> bool:
-    parent: Any = _get(data, path[:-1])
-    if not path or not isinstance(parent, (dict, list)):
-        return False
-    cast(Any, parent)[path[-1]] = value
-    return True
+# What, and what instead
 
 
-def _explain(error: msgspec.ValidationError, path: Path, kind: Any, value: Any, *, missing: bool) -> Finding:
+def _place(path: Path) -> str:
     place = "$"
     for step in path:
         place = f"{place}[{step}]" if isinstance(step, int) else join_path(place, step)
+    return place
+
+
+def _explain(error: msgspec.ValidationError, path: Path, kind: Any, value: Any) -> Finding:
+    place = _place(path)
     cause = error.__cause__
     if isinstance(cause, QuantityError):
-        return Finding(place, f"{cause.problem}: {found(cause.found)}", f"allowed: {cause.allowed}")
-    if missing:
-        return Finding(place, "missing", f"it must be {describe(kind)}")
-    node = _plain(kind)
+        return Finding(place, f"{cause.problem}: {found(value)}", f"allowed: {cause.allowed}")
+    node = plain(kind)
     if isinstance(node, inspect.LiteralType):
         options = sorted(str(option) for option in node.values)
-        return Finding(place, found(value), one_of(options), did_you_mean(value, options))
-    return Finding(place, found(value), f"it must be {describe(node)}", _quotes(node, value))
+        return Finding(place, found(value), one_of(options), _meant(value, options))
+    what = f"found a list of {len(value)}" if isinstance(value, list) and value and _is_list(node) else found(value)
+    return Finding(place, what, f"it must be {describe(node)}", _quotes(node, value))
+
+
+def _is_list(node: Any) -> bool:
+    return isinstance(node, inspect.VarTupleType)
+
+
+def _meant(value: Any, options: list[str]) -> str:
+    """The option that was meant; in another API its name may be part of this one (`Any`, `ReclaimFromAny`)."""
+    text = show(value) if isinstance(value, bool) else value
+    near = did_you_mean(text, options)
+    if near or not isinstance(text, str) or len(text) < 3:
+        return near
+    related = [option for option in options if option and (text in option or option in text)]
+    return f'did you mean "{related[0]}"?' if len(related) == 1 else ""
+
+
+def _explain_missing(path: Path, kind: Any, siblings: Any, reader: Reader) -> Finding:
+    """A field that is not there, unless it is there in another spelling."""
+    owner = plain(type_at(reader.written, path[:-1]))
+    known = _known(owner) if isinstance(owner, inspect.StructType) else set()
+    unknown = [name for name in siblings if name not in known] if isinstance(siblings, dict) else []
+    near = nearest(str(path[-1]), unknown)
+    suggestion = f"found {show(near)}, which is no field" if near else ""
+    return Finding(_place(path), "missing", f"it must be {describe(kind)}", suggestion)
 
 
 def _quotes(node: Any, value: Any) -> str:
     """YAML's most common surprise: what is in quotes is text, what is not may be something else."""
+    options = node.types if isinstance(node, inspect.UnionType) else (node,)
+    number = any(isinstance(option, inspect.IntType) for option in options)
     if isinstance(node, inspect.StrType) and isinstance(value, (bool, int)):
         return "put it in quotes"
-    if isinstance(node, (inspect.IntType, inspect.BoolType)) and isinstance(value, str):
-        number = isinstance(node, inspect.IntType) and re.fullmatch(r"-?\d+", value)
-        return "write it without quotes" if number or value in ("true", "false") else ""
+    if isinstance(value, str) and (
+        (number and re.fullmatch(r"-?[0-9]+", value))
+        or (isinstance(node, inspect.BoolType) and value in ("true", "false"))
+    ):
+        return "write it without quotes"
     return ""
-
-
-def describe(kind: Any) -> str:
-    """What a field must be, in words."""
-    node = _plain(kind)
-    match node:
-        case inspect.StrType():
-            return "text"
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.IntType():
-            return _describe_int(node)
-        case inspect.DateTimeType():
-            return _TIME
-        case inspect.VarTupleType():
-            return _describe_list(node)
-        case inspect.LiteralType():
-            return "one of " + ", ".join(sorted(str(option) or '""' for option in node.values))
-        case inspect.CustomType(cls=cls):
-            return "a quantity such as 500m or 2Gi" if cls is Quantity else "names and quantities, such as {cpu: 500m}"
-        case inspect.UnionType():
-            return " or ".join(describe(option) for option in node.types if not isinstance(option, inspect.NoneType))
-        case _:
-            return "an object"
-
-
-def _describe_int(node: inspect.IntType) -> str:
-    if node.ge is not None and node.le is not None:
-        return f"a whole number from {node.ge} to {node.le}"
-    return "a whole number"
-
-
-def _describe_list(node: inspect.VarTupleType) -> str:
-    if node.min_length and node.max_length:
-        return f"a list of {node.min_length} to {node.max_length}"
-    if node.min_length:
-        return f"a list of at least {node.min_length}"
-    return f"a list of at most {node.max_length}" if node.max_length else "a list"
 
 
 def _mend(data: Any, path: Path, kind: Any, error: msgspec.ValidationError) -> bool:
     """Put something valid where the mistake is, so that the next one shows."""
-    if isinstance(error.__cause__, QuantityError):
-        return _set(data, path, "0")
-    return _set(data, path, _sample(kind))
-
-
-def _sample(kind: Any) -> Any:
-    node = _plain(kind)
-    match node:
-        case inspect.StrType():
-            return "1"
-        case inspect.BoolType():
-            return False
-        case inspect.IntType():
-            return node.ge or 0
-        case inspect.DateTimeType():
-            return "2026-01-01T12:00:00Z"
-        case inspect.VarTupleType():
-            return [_sample(node.item_type)] * (node.min_length or 0)
-        case inspect.LiteralType():
-            return node.values[0]
-        case inspect.CustomType(cls=cls):
-            return "0" if cls is Quantity else {}
-        case inspect.UnionType():
-            return _sample(node.types[0])
-        case inspect.StructType():
-            return {item.encode_name: _sample(item.type) for item in node.fields if item.required}
-        case _:
-            return {}
+    parent: Any = _get(data, path[:-1])
+    if not path or not isinstance(parent, (dict, list)):
+        return False
+    cause = error.__cause__
+    if isinstance(cause, QuantityError) and cause.key is not None:
+        cast(Any, parent).pop(path[-1])  # a resource list is valid without any one of its names
+    else:
+        cast(Any, parent)[path[-1]] = sample(kind)
+    return True

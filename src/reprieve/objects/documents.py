@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,21 @@ import msgspec
 
 from reprieve.objects.problems import Origin, Problem
 from reprieve.objects.yaml_reader import SyntaxProblem, read_yaml
+from reprieve.resources import exact_number
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
 
-_ANY_JSON = msgspec.json.Decoder(float_hook=Decimal)
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+# Tells where a value ends; what its numbers are is read later, exactly.
+_SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
+_ANY_JSON = msgspec.json.Decoder(float_hook=exact_number)
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -93,21 +103,28 @@ def _read_json(content: bytes, file: str) -> Iterator[Document]:
     try:
         msgspec.json.decode(content, type=msgspec.Raw)
         yield Document(Origin(file), raw=content)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         yield from _read_json_stream(content.decode(errors="replace"), file)
 
 
 def _read_json_stream(text: str, file: str) -> Iterator[Document]:
-    decoder = json.JSONDecoder()
-    position, number = 0, 1
-    while text[position:].lstrip():
-        position += len(text) - position - len(text[position:].lstrip())
+    number, position = 1, _skip_space(text, 0)
+    while position < len(text):
         try:
-            _, end = decoder.raw_decode(text, position)
-        except (json.JSONDecodeError, RecursionError) as error:
-            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-            message = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-            yield Document(Origin(file, number), problem=SyntaxProblem(f"not JSON: {message}", line))
+            _, end = _SCANNER.raw_decode(text, position)
+        except (ValueError, RecursionError) as error:
+            yield Document(Origin(file, number), problem=_explain(error))
             return
         yield Document(Origin(file, number), raw=text[position:end].encode())
-        position, number = end, number + 1
+        number, position = number + 1, _skip_space(text, end)
+
+
+def _skip_space(text: str, position: int) -> int:
+    space = _SPACE.match(text, position)
+    return space.end() if space else position
+
+
+def _explain(error: ValueError | RecursionError) -> SyntaxProblem:
+    if isinstance(error, json.JSONDecodeError):
+        return SyntaxProblem(f"not JSON: {error.msg}", error.lineno)
+    return SyntaxProblem("nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}")

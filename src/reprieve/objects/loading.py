@@ -7,6 +7,7 @@ the stage `read`; what an admission controller would refuse is found later, by `
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,10 +16,11 @@ import msgspec
 
 from reprieve.objects import yunikorn
 from reprieve.objects.core import ConfigMap
-from reprieve.objects.diagnosis import diagnose, drop_nulls, type_at, unknown_fields
+from reprieve.objects.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.objects.documents import Document, decode_any, find_files, read_bytes, read_file
 from reprieve.objects.problems import Finding, Origin, Problem, Stage, did_you_mean, found, join_path
-from reprieve.objects.registry import KINDS, NAMESPACED, QUEUES, READERS, Reader, group_of, unit_name, versions_of
+from reprieve.objects.registry import NAMESPACED, QUEUES, READERS, Reader, group_of, unit_name, versions_of
+from reprieve.objects.shapes import type_at
 from reprieve.objects.yaml_reader import SyntaxProblem, read_yaml
 
 DEFAULT_NAMESPACE = "default"
@@ -110,11 +112,15 @@ def _no_garbage_collection() -> Iterator[None]:
 class _TypeMeta(msgspec.Struct, rename="camel"):
     api_version: str = ""
     kind: str = ""
-    items: msgspec.Raw | None = None
+    items: msgspec.Raw = msgspec.Raw()
 
 
 _PEEK = msgspec.json.Decoder(_TypeMeta)
-_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
+_ITEMS = msgspec.json.Decoder(list[msgspec.Raw] | None)
+_NO_ITEMS = Finding("$.items", "not a list", "it must be a list of objects")
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+# An item that says what it is, as kubectl writes it. Without this the last reader would take it for one of its own.
+_NAMED = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"[^"]*"\s*,\s*"kind"\s*:')
 
 
 class _Loader:
@@ -128,13 +134,19 @@ class _Loader:
         with _no_garbage_collection():
             for document in documents:
                 self.loaded.documents += 1
-                if document.problem is not None:
-                    self._syntax(document.origin, document.problem)
-                elif document.raw is not None:
-                    self._json(document.raw, document.origin)
-                elif document.data is not None:
-                    self._data(document.data, document.origin)
+                try:
+                    self._document(document)
+                except RecursionError:
+                    self._syntax(document.origin, SyntaxProblem("nested too deeply"))
         return self.loaded
+
+    def _document(self, document: Document) -> None:
+        if document.problem is not None:
+            self._syntax(document.origin, document.problem)
+        elif document.raw is not None:
+            self._json(document.raw, document.origin)
+        elif document.data is not None:
+            self._data(document.data, document.origin)
 
     # JSON, without a detour over plain data as long as nothing is wrong
 
@@ -143,33 +155,33 @@ class _Loader:
             return self._data(_guarded(raw), origin)
         try:
             peek = _PEEK.decode(raw)
-        except (msgspec.ValidationError, RecursionError):
+        except _UNREADABLE:
             return self._data(_guarded(raw), origin)
         reader = READERS.get((peek.api_version, peek.kind))
         if reader is not None and self._typed_json(raw, reader, origin):
             return None
-        if reader is None and _is_list(peek.kind) and peek.items is not None:
+        if reader is None and _is_list(peek.kind) and peek.items:
             return self._json_items(peek, origin)
         return self._data(_guarded(raw), origin)
 
     def _json_items(self, peek: _TypeMeta, origin: Origin) -> None:
         try:
-            items = _ITEMS.decode(peek.items or b"[]")
+            items = _ITEMS.decode(peek.items) or ()
         except msgspec.ValidationError:
-            problem = Finding("$.items", "not a list", "it must be a list of objects")
-            self.loaded.problems.append(problem.at(origin, peek.kind, "read"))
-            return
-        item_kind = peek.kind.removesuffix("List")
-        self._last = READERS.get((peek.api_version, item_kind), self._last)
+            return self._report(origin, peek.kind, [_NO_ITEMS])
+        implied_type = _implied(peek.api_version, peek.kind)
+        implied = READERS.get(implied_type)
+        self._last = implied or self._last
         for number, raw in enumerate(items, 1):
             place = Origin(origin.file, origin.document, number)
             # Items are mostly of one kind: the last reader is tried first, and refuses what is not its own.
-            if self._last is None or not self._typed_json(raw, self._last, place):
-                self._untried_json(raw, place, (peek.api_version, item_kind))
+            own = self._last is implied or _NAMED.match(raw)
+            if self._last is None or not own or not self._typed_json(raw, self._last, place):
+                self._untried_json(raw, place, implied_type)
 
     def _untried_json(self, raw: msgspec.Raw, origin: Origin, implied: tuple[str, str]) -> None:
-        data = decode_any(raw)
-        reader = READERS.get(_type_of(data, implied)) if isinstance(data, dict) else None
+        data = _guarded(raw)
+        reader = _reader(*_type_of(data, implied)) if isinstance(data, dict) else None
         if reader is None or not self._typed_json(raw, reader, origin):
             self._data(data, origin, implied)
         if reader is not None:
@@ -178,7 +190,7 @@ class _Loader:
     def _typed_json(self, raw: msgspec.Raw | bytes, reader: Reader, origin: Origin) -> bool:
         try:
             written = reader.json.decode(raw)
-        except msgspec.ValidationError:
+        except _UNREADABLE:
             return False
         self._add(written, reader, origin)
         return True
@@ -194,11 +206,8 @@ class _Loader:
         if "partitions" in data and "kind" not in data:
             return self._convert(data, QUEUES, origin)
         api_version, kind = _type_of(data, implied)
-        if _is_list(kind) and isinstance(data.get("items"), list):
-            for number, item in enumerate(data["items"], 1):
-                place = Origin(origin.file, origin.document, number)
-                self._data(item, place, (api_version, kind.removesuffix("List")))
-            return None
+        if _is_list(kind) and ("items" in data or kind == "List" or _reader(*_implied(api_version, kind))):
+            return self._items(data, origin, kind, _implied(api_version, kind))
         missing = [
             Finding(f"$.{name}", "missing" if not value else found(value), f"it must be text such as {example}")
             for name, value, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod"))
@@ -209,11 +218,20 @@ class _Loader:
         reader = READERS.get((api_version, kind))
         if reader is None:
             return self._unknown(api_version, kind, data, origin)
-        return self._convert(data, reader, origin)
+        return self._convert({**data, "apiVersion": api_version, "kind": kind}, reader, origin)
+
+    def _items(self, data: dict[str, Any], origin: Origin, kind: str, implied: tuple[str, str]) -> None:
+        items = data.get("items", "")
+        if not isinstance(items, list | None):
+            return self._report(origin, _label(kind, data), [_NO_ITEMS])
+        for number, item in enumerate(items or (), 1):
+            self._data(item, Origin(origin.file, origin.document, number), implied)
 
     def _convert(self, data: Any, reader: Reader, origin: Origin) -> None:
         if self._strict:
             self._report(origin, _label(reader.kind, data), unknown_fields(data, type_at(reader.written, ())), "strict")
+        if reader is QUEUES:
+            data = yunikorn.with_text(data)
         try:
             written = reader.convert(data)
         except (msgspec.ValidationError, RecursionError):
@@ -226,7 +244,9 @@ class _Loader:
 
     def _add(self, written: Any, reader: Reader, origin: Origin) -> None:
         if reader is QUEUES:
-            self.loaded.entries.append(Entry(written, written, origin))
+            entry = Entry(written, written, origin)
+            self._is_first(entry, "$.partitions")
+            self.loaded.entries.append(entry)
             return None
         metadata = written.metadata
         if not metadata.name:
@@ -236,16 +256,17 @@ class _Loader:
             metadata = msgspec.structs.replace(metadata, namespace=DEFAULT_NAMESPACE)
             written = msgspec.structs.replace(written, metadata=metadata)
         entry = Entry(reader.internal(written), written, origin)
-        self._note_duplicate(entry)
+        first = self._is_first(entry, "$.metadata.name")
         self.loaded.entries.append(entry)
-        if type(written) is ConfigMap and written.name == yunikorn.CONFIG_MAP:
+        if first and type(written) is ConfigMap and written.name == yunikorn.CONFIG_MAP:
             self._queues(written, entry)
 
-    def _note_duplicate(self, entry: Entry) -> None:
+    def _is_first(self, entry: Entry, path: str) -> bool:
         first = self._seen.setdefault(entry.key, entry.origin)
         if first is not entry.origin:
-            finding = Finding("$.metadata.name", f"the same object was already read from {first}", "one of each")
+            finding = Finding(path, f"already read from {first}", "allowed: each object once")
             self._report(entry.origin, entry.unit, [finding], "admission")
+        return first is entry.origin
 
     def _queues(self, config_map: ConfigMap, entry: Entry) -> None:
         """The queue configuration inside YuniKorn's ConfigMap, with its mistakes named from the outside."""
@@ -254,9 +275,10 @@ class _Loader:
             return None
         place = join_path("$.data", yunikorn.QUEUES_FILE)
         inner = _Loader(strict=self._strict)
+        inner._seen = self._seen
         for data in [data for data in read_yaml(text) if data is not None][:1]:
             if isinstance(data, SyntaxProblem):
-                finding = Finding(place, f"{data.message} (line {data.line} of it)", "it must be YAML")
+                finding = Finding(place, f"line {data.line} of it: {data.message}" if data.line else data.message)
                 return self._report(entry.origin, entry.unit, [finding])
             if not isinstance(data, dict) or "partitions" not in data:
                 finding = Finding(f"{place}.partitions", "missing", "it must be a list of partitions")
@@ -278,7 +300,7 @@ class _Loader:
         self.loaded.unknown[name] = self.loaded.unknown.get(name, 0) + 1
         if self.loaded.unknown[name] == 1:
             message = f"{name} is not a kind Reprieve reads"
-            finding = Finding("$.kind", message, "ignored", did_you_mean(kind, KINDS), "warning")
+            finding = Finding("$.kind", message, "ignored", _meant(api_version, kind), "warning")
             self._report(origin, _label(kind, data), [finding])
         return None
 
@@ -295,10 +317,23 @@ def _guarded(raw: msgspec.Raw | bytes) -> Any:
         return decode_any(raw)
     except RecursionError:
         return SyntaxProblem("nested too deeply")
+    except msgspec.ValidationError:  # plain data has no other limit
+        return SyntaxProblem("a number with too many digits")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return SyntaxProblem("not JSON: text that is not UTF-8, or half of a surrogate pair")
+
+
+def _reader(api_version: Any, kind: Any) -> Reader | None:
+    return READERS.get((api_version, kind)) if isinstance(api_version, str) and isinstance(kind, str) else None
 
 
 def _is_list(kind: object) -> bool:
     return isinstance(kind, str) and kind.endswith("List")
+
+
+def _implied(api_version: str, kind: str) -> tuple[str, str]:
+    """What the items of a list are: a `PodList` says it for them, a plain `List` does not."""
+    return (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
 
 
 def _type_of(data: dict[str, Any], implied: tuple[str, str]) -> tuple[Any, Any]:
@@ -306,11 +341,24 @@ def _type_of(data: dict[str, Any], implied: tuple[str, str]) -> tuple[Any, Any]:
     return data.get("apiVersion") or implied[0], data.get("kind") or implied[1]
 
 
+def _meant(api_version: str, kind: str) -> str:
+    """The kind that was meant: one of the same API with nearly that name, or of that name where Kubernetes has it."""
+    group = group_of(api_version)
+    same = [known for version, known in READERS if group_of(version) == group]
+    if near := did_you_mean(kind, same):
+        return near
+    # In other groups a kind of the same name may be something else, so only Kubernetes' own are taken for a mistake.
+    versions = [version for version, known in READERS if known == kind]
+    return f'did you mean "apiVersion: {versions[0]}"?' if versions and "." not in group else ""
+
+
 def _label(kind: Any, data: Any) -> str:
     """What to call an object that could not be read."""
+    if kind == QUEUES.kind:
+        return unit_name(kind, "", yunikorn.QUEUES_FILE)
     metadata = data.get("metadata") if isinstance(data, dict) else None
     name, namespace = (metadata.get("name"), metadata.get("namespace")) if isinstance(metadata, dict) else (None, None)
-    if not isinstance(kind, str) or not isinstance(name, str):
-        return str(kind or "")
+    if not isinstance(kind, str) or not kind or not isinstance(name, str):
+        return next((text for text in (kind, name) if isinstance(text, str) and text), "")
     namespace = namespace if isinstance(namespace, str) and namespace else DEFAULT_NAMESPACE
     return unit_name(kind, namespace, name)

@@ -137,7 +137,8 @@ def pod_requests(spec: PodSpec) -> Resources:
 
     1. Containers and sidecars (init containers that restart always) run together.
     2. An ordinary init container runs beside the sidecars started before it; the largest such moment counts.
-    3. Requests on the pod itself replace what its containers ask for, resource by resource.
+    3. Requests on the pod itself replace what its containers ask for, resource by resource; limits on the pod
+       itself count where neither asks.
     4. Overhead comes on top.
     """
     if not spec.init_containers and not spec.overhead and len(spec.containers) == 1:
@@ -145,7 +146,7 @@ def pod_requests(spec: PodSpec) -> Resources:
     else:
         requests = _container_requests(spec)
     if spec.resources.requests or spec.resources.limits:
-        requests = Resources({**requests, **spec.resources.effective})
+        requests = Resources({**spec.resources.limits, **requests, **spec.resources.requests})
     return requests + spec.overhead if spec.overhead else requests
 
 

@@ -133,7 +133,8 @@ def parse_integer(text: str, bits: int) -> int | None:
 def preemption_toleration(item: PriorityClass) -> PreemptionToleration | None:
     """The toleration a class grants; annotations that are no numbers grant none."""
     annotations = item.metadata.annotations
-    minimum = parse_integer(annotations.get(MINIMUM_PREEMPTABLE_PRIORITY, str(item.value + 1)), 33)
+    written = annotations.get(MINIMUM_PREEMPTABLE_PRIORITY)
+    minimum = item.value + 1 if written is None else parse_integer(written, 32)
     seconds = parse_integer(annotations.get(TOLERATION_SECONDS, "0"), 64)
     if minimum is None or seconds is None:
         return None

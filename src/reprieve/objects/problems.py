@@ -12,6 +12,7 @@ import msgspec
 Severity = Literal["error", "warning"]
 Stage = Literal["read", "admission", "strict"]
 _LONGEST = 60
+_LONGEST_WORD = 200
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -41,7 +42,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __str__(self) -> str:
         place = ": ".join(part for part in (str(self.origin), self.object, self.field) if part)
         right = "; ".join(part for part in (self.allowed, self.suggestion) if part)
-        return f"{place}: {self.message}" + (f"; {right}" if right else "")
+        return _one_line(f"{place}: {self.message}" + (f"; {right}" if right else ""))
 
     def as_warning(self) -> Problem:
         return msgspec.structs.replace(self, severity="warning")
@@ -89,6 +90,13 @@ class Finding(msgspec.Struct, frozen=True):
         )
 
 
+def _one_line(text: str) -> str:
+    """One line for each problem, whatever names and keys it quotes; and nothing that a terminal would obey."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def found(value: Any) -> str:
     return f"found {show(value)}"
 
@@ -99,17 +107,21 @@ def one_of(options: Iterable[str]) -> str:
 
 def did_you_mean(value: object, options: Iterable[str]) -> str:
     """A suggestion where a known word is an edit or two away, whatever its case."""
-    if not isinstance(value, str):
-        return ""
+    near = nearest(value, options) if isinstance(value, str) else ""
+    return f'did you mean "{near}"?' if near else ""
+
+
+def nearest(value: str, options: Iterable[str]) -> str:
     known = {option.lower(): option for option in options if option}
-    close = difflib.get_close_matches(value.lower(), known, n=1, cutoff=0.75)
-    return f'did you mean "{known[close[0]]}"?' if close else ""
+    # Long text is no misspelt word, and comparing it takes long.
+    close = difflib.get_close_matches(value.lower(), known, n=1, cutoff=0.75) if len(value) <= _LONGEST_WORD else []
+    return known[close[0]] if close else ""
 
 
 def show(value: Any) -> str:
     """A value as its manifest would write it, cut short when long."""
     if isinstance(value, Decimal):
-        text = str(value)
+        text = str(value).lower()
     elif isinstance(value, dict):
         text = "an object" if value else "{}"
     elif isinstance(value, (list, tuple)):

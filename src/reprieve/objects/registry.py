@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 from reprieve.objects import core, karmada, kueue, kueue_versions, pods, scheduling
 from reprieve.objects.meta import Manifest, decode_custom
 from reprieve.objects.yunikorn import QueueConfiguration
+from reprieve.resources import exact_number
 
 
 class Reader:
@@ -24,7 +24,7 @@ class Reader:
 
     @cached_property
     def json(self) -> msgspec.json.Decoder[Any]:
-        return msgspec.json.Decoder(self.written, dec_hook=decode_custom, float_hook=Decimal)
+        return msgspec.json.Decoder(self.written, dec_hook=decode_custom, float_hook=exact_number)
 
     def convert(self, data: Any) -> Any:
         return msgspec.convert(data, self.written, dec_hook=decode_custom)

@@ -7,7 +7,7 @@ in `spec.workloadRef`. Since v1alpha2 a Workload holds templates only; a PodGrou
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
@@ -210,6 +210,8 @@ class PodGroupTemplate(Model):
 
 class WorkloadSpec(Model):
     pod_group_templates: Annotated[tuple[PodGroupTemplate, ...], Meta(max_length=8)] = ()
+    composite_pod_group_templates: tuple[dict[str, Any], ...] = ()
+    """Read only to know that they are there: the groups made from them say all that counts."""
     controller_ref: Reference | None = None
 
 

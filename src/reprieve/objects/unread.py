@@ -149,7 +149,6 @@ UNREAD: dict[type, tuple[str, ...]] = {
     core.Controller: ("status",),
     core.ControllerSpec: _CONTROLLER,
     scheduling.WorkloadManifest: ("status",),
-    scheduling.WorkloadSpec: ("compositePodGroupTemplates",),
     scheduling.PodGroupSpec: ("resourceClaims", "podGroupTemplateRef"),
     scheduling.CompositePodGroupSpec: ("schedulingConstraints", "resourceClaims"),
     scheduling.PodGroupTemplate: ("resourceClaims",),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -22,10 +21,13 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from reprieve.resources import exact_number
+
 # libyaml where PyYAML was built with it; only its parser is used
 _PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _MARKER = re.compile(r"^(?:---(?=\s|$)|\.\.\.\s*$)", re.MULTILINE)
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+)$")
+_CONTENT = re.compile(r"^[ \t]*[^\s#%]|^[ \t]+%", re.MULTILINE)
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*)$")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 for _yes, _no in (("true", "false"), ("yes", "no"), ("on", "off")):
@@ -33,8 +35,17 @@ for _yes, _no in (("true", "false"), ("yes", "no"), ("on", "off")):
         _WORDS |= {_form(_yes): True, _form(_no): False}
 # First characters of everything that is not plain text: the rest needs no closer look.
 _SPECIAL = frozenset("-+.0123456789~nNtTfFyYoO")
+_ADVICE = (
+    ("tab", "indent with spaces"),
+    ("cannot start any token", "indent with spaces, and put text that starts with a special character in quotes"),
+    ("mapping values are not allowed", "indent evenly, and put text with a colon in quotes"),
+    ("scanning a quoted scalar", "close the quotes"),
+    ("parsing a flow", "close every [ and {, with commas between"),
+    ("parsing a block", "indent evenly"),
+    ("<document start>", "indent evenly"),
+)
 _STRING = "tag:yaml.org,2002:str"
-_MOST_NODES = 5_000_000
+_MOST_UNFOLDED = 5_000_000
 _DEEPEST = 200
 
 
@@ -60,21 +71,22 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
     """Cut at document markers, which YAML allows nowhere else: one broken document does not hide the next."""
     start, line = 0, 1
     directives = ""
+    between = True  # before the first document, or after one that ended with `...`
     for marker in [*_MARKER.finditer(text), None]:
         chunk = text[start : marker.start() if marker else len(text)]
-        if chunk.lstrip().startswith("%"):  # %YAML and %TAG lines belong to the document after them
-            directives = chunk
+        opening = marker is not None and marker[0] == "---"
+        if between and not _CONTENT.search(chunk) and (opening or "%" not in chunk):
+            directives = chunk if "%" in chunk else ""  # comments, and %YAML lines for the document after them
         elif directives:
-            yield line - directives.count("\n"), directives + "---" + chunk
+            yield line - directives.count("\n"), f"{directives}---{chunk}"
             directives = ""
-        elif start or chunk.strip():
+        else:
             yield line, chunk
         if marker is None:
             return
         line += text.count("\n", start, marker.end())
         start = marker.end()
-        if marker[0].startswith("...") and not text[start:].strip():
-            return
+        between = not opening
 
 
 def _read_document(chunk: str, first_line: int) -> Any:
@@ -86,9 +98,17 @@ def _read_document(chunk: str, first_line: int) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = ", ".join(part for part in (error.context, error.problem) if part)
-        return SyntaxProblem(f"not YAML: {message}", first_line + mark.line if mark else None)
+        return SyntaxProblem(f"not YAML: {message}{_advice(message)}", first_line + mark.line if mark else None)
+    except yaml.reader.ReaderError as error:
+        line = first_line + chunk.count("\n", 0, error.position)
+        return SyntaxProblem(f"not YAML: {error.reason}: {chr(error.character)!a}", line)
     except yaml.YAMLError as error:
         return SyntaxProblem(f"not YAML: {error}".replace("\n", " "), first_line)
+
+
+def _advice(message: str) -> str:
+    """What most often is behind a message that speaks of parsing."""
+    return next((f"; {advice}" for sign, advice in _ADVICE if sign in message), "")
 
 
 class _Builder:
@@ -98,6 +118,7 @@ class _Builder:
         self._next = _PARSER(chunk).get_event
         self._anchors: dict[str, tuple[Any, int] | None] = {}
         self._nodes = 0
+        self._unfolded = 0
 
     def document(self) -> Any:
         self._next()  # the stream starts
@@ -125,7 +146,7 @@ class _Builder:
         if event.anchor:
             self._anchors[event.anchor] = None
         before = self._nodes
-        value = self._mapping(depth) if type(event) is MappingStartEvent else self._sequence(event, depth)
+        value = self._mapping(event, depth) if type(event) is MappingStartEvent else self._sequence(event, depth)
         if event.anchor:
             self._anchors[event.anchor] = (value, self._nodes - before + 1)
         return value
@@ -137,7 +158,8 @@ class _Builder:
             raise _Refused(f"*{event.anchor} {'refers to itself' if known else 'is no known anchor'}", event)
         value, size = anchored
         self._nodes += size
-        if self._nodes > _MOST_NODES:
+        self._unfolded += size  # counted apart: a large file is not refused for one alias in it
+        if self._unfolded > _MOST_UNFOLDED:
             raise _Refused("its aliases unfold to more than five million values", event)
         return value
 
@@ -149,7 +171,7 @@ class _Builder:
             values.append(self._value(event, depth + 1))
         return values
 
-    def _mapping(self, depth: int) -> dict[str, Any]:
+    def _mapping(self, start: Any, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
         merged: list[Any] = []
         while type(event := self._next()) is not MappingEndEvent:
@@ -165,7 +187,7 @@ class _Builder:
                 values[key] = value
         for other in merged:
             if not isinstance(other, dict):
-                raise _Refused("<< merges objects only", event)
+                raise _Refused("<< merges objects only", start)
             values = {**other, **values}
         return values
 
@@ -190,5 +212,5 @@ def _plain(text: str) -> Any:
         octal = re.match(r"([-+]?)0([0-7]+)$", digits)
         return int(octal[1] + octal[2], 8) if octal else int(digits, 0) if len(digits) < 40 else text
     if _FLOAT.match(text):
-        return Decimal(text)
+        return exact_number(text)
     return text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from msgspec import field
@@ -113,6 +114,28 @@ class QueueConfiguration(Configuration):
     @property
     def namespace(self) -> str:
         return ""
+
+
+def with_text(data: Any) -> Any:
+    """A configuration as YuniKorn reads it: the values of properties are text, in quotes or not."""
+    if isinstance(data, list):
+        return [with_text(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {key: _text_values(value) if key == "properties" else with_text(value) for key, value in data.items()}
+
+
+def _text_values(properties: Any) -> Any:
+    if not isinstance(properties, dict):
+        return properties
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) if _is_number(value) else value
+        for name, value in properties.items()
+    }
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, Decimal))
 
 
 def walk(queues: tuple[Queue, ...], path: str, parent: str = "") -> Iterator[tuple[Queue, str, str]]:

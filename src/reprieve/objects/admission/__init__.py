@@ -21,9 +21,9 @@ _RULES = {**pods.RULES, **scheduling.RULES, **kueue.RULES, **yunikorn.RULES, **k
 
 
 def admit_all(entries: list[Entry], old: Iterable[Entry] = ()) -> list[Problem]:
-    """Everything that admission would refuse, where `old` is what the cluster had before."""
-    neighbours = Neighbours(entry.manifest for entry in entries)
+    """Everything that admission would refuse, where `old` is what the cluster had before, and still has."""
     before = {entry.key: entry.manifest for entry in old}
+    neighbours = Neighbours((*before.values(), *(entry.manifest for entry in entries)))
     problems: list[Problem] = []
     for entry in entries:
         problems += (

@@ -17,14 +17,16 @@ def check_cluster_queue(
 ) -> Iterator[Finding]:
     spec = queue.spec
     cohort = spec.cohort_name if isinstance(spec, kueue.ClusterQueueSpec) else spec.cohort
-    yield from _check_groups("$.spec.resourceGroups", spec.resource_groups, neighbours, limits=bool(cohort))
+    limits = "" if cohort else "allowed only in a cohort"
+    yield from _check_groups("$.spec.resourceGroups", spec.resource_groups, neighbours, limits)
     yield from check_selector("$.spec.namespaceSelector", spec.namespace_selector)
     yield from _check_preemption("$.spec.preemption", spec.preemption)
 
 
 def _check_groups(
-    path: str, groups: tuple[kueue.ResourceGroup, ...], neighbours: Neighbours, *, limits: bool
+    path: str, groups: tuple[kueue.ResourceGroup, ...], neighbours: Neighbours, limits: str
 ) -> Iterator[Finding]:
+    """`limits` says when borrowing and lending could be limited; it is empty when they can."""
     flavors: set[str] = set()
     resources: set[str] = set()
     for index, group in enumerate(groups):
@@ -40,7 +42,7 @@ def _check_groups(
                 yield Finding(f"{place}.flavors[{number}].name", f"{found(flavor.name)} a second time", right)
             flavors.add(flavor.name)
             yield from _check_flavor(f"{place}.flavors[{number}]", flavor, group, neighbours)
-            yield from _check_quotas(f"{place}.flavors[{number}].resources", flavor, limits=limits)
+            yield from _check_quotas(f"{place}.flavors[{number}].resources", flavor, limits)
 
 
 def _check_flavor(
@@ -56,12 +58,12 @@ def _check_flavor(
         yield Finding(f"{path}.name", message, "", did_you_mean(flavor.name, known), "warning")
 
 
-def _check_quotas(path: str, flavor: kueue.FlavorQuotas, *, limits: bool) -> Iterator[Finding]:
+def _check_quotas(path: str, flavor: kueue.FlavorQuotas, limits: str) -> Iterator[Finding]:
     for index, quota in enumerate(flavor.resources):
         for name, limit in (("borrowingLimit", quota.borrowing_limit), ("lendingLimit", quota.lending_limit)):
-            if limit is not None and not limits:
-                yield Finding(f"{path}[{index}].{name}", found(str(limit)), "allowed only in a cohort")
-        if quota.lending_limit is not None and quota.nominal_quota < quota.lending_limit:
+            if limit is not None and limits:
+                yield Finding(f"{path}[{index}].{name}", found(str(limit)), limits)
+        if not limits and quota.lending_limit is not None and quota.nominal_quota < quota.lending_limit:
             right = f"allowed: at most the nominal quota, {quota.nominal_quota}"
             yield Finding(f"{path}[{index}].lendingLimit", found(str(quota.lending_limit)), right)
 
@@ -92,11 +94,11 @@ def check_first_cluster_queue(queue: kueue_versions.ClusterQueueV1alpha2, _: Nei
 
 
 def check_cohort(cohort: kueue.Cohort, neighbours: Neighbours) -> Iterator[Finding]:
-    limits = bool(cohort.spec.parent_name)
-    yield from _check_groups("$.spec.resourceGroups", cohort.spec.resource_groups, neighbours, limits=limits)
-    path = neighbours.cohort_path(cohort.name)
-    if len(path) > len(set(path)):
-        yield Finding("$.spec.parentName", f"goes in a circle: {' → '.join(path)}", "allowed: a tree")
+    limits = "" if cohort.spec.parent_name else "allowed only below a parent"
+    yield from _check_groups("$.spec.resourceGroups", cohort.spec.resource_groups, neighbours, limits)
+    circle = neighbours.cohort_circle(cohort.name)
+    if circle:
+        yield Finding("$.spec.parentName", f"goes in a circle: {' → '.join(circle)}", "allowed: a tree")
 
 
 def check_local_queue(queue: kueue.LocalQueue, neighbours: Neighbours) -> Iterator[Finding]:
@@ -105,6 +107,11 @@ def check_local_queue(queue: kueue.LocalQueue, neighbours: Neighbours) -> Iterat
     if known and name not in known:
         message = f"there is no ClusterQueue {show(name)}, so nothing is admitted through this queue"
         yield Finding("$.spec.clusterQueue", message, "", did_you_mean(name, known), "warning")
+
+
+def check_first_flavor(flavor: kueue_versions.ResourceFlavorV1alpha2, _: Neighbours) -> Iterator[Finding]:
+    yield from check_labels("$.nodeSelector", flavor.node_selector)
+    yield from check_taints("$.taints", flavor.taints)
 
 
 def check_flavor(flavor: kueue.ResourceFlavor, _: Neighbours) -> Iterator[Finding]:
@@ -125,17 +132,28 @@ def check_workload(
         if pod_set.min_count is not None and pod_set.min_count > pod_set.count:
             right = f"allowed: at most the count, {pod_set.count}"
             yield Finding(f"{place}.minCount", found(pod_set.min_count), right)
-    yield from _check_assignments(workload.status.admission, {pod_set.name for pod_set in pod_sets})
-    yield from _check_class(workload, neighbours)
+    names = {pod_set.name for pod_set in pod_sets}
+    yield from _check_assignments("$.status.admission.podSetAssignments", workload.status.admission, names)
+    if isinstance(workload, kueue.QuotaWorkload):
+        yield from _check_class("$.spec.priorityClassRef.name", workload.spec, neighbours)
+    else:
+        yield from _check_class("$.spec.priorityClassName", workload.internal().spec, neighbours)
 
 
-def _check_class(
-    workload: kueue.QuotaWorkload | kueue_versions.QuotaWorkloadV1beta1, neighbours: Neighbours
-) -> Iterator[Finding]:
+def check_first_workload(workload: kueue_versions.QuotaWorkloadV1alpha2, neighbours: Neighbours) -> Iterator[Finding]:
+    pod_sets = workload.spec.pod_sets
+    yield from check_unique("$.spec.podSets", [pod_set.name for pod_set in pod_sets])
+    for index, pod_set in enumerate(pod_sets):
+        yield from check_dns_label(f"$.spec.podSets[{index}].name", pod_set.name)
+        yield from check_pod_spec(f"$.spec.podSets[{index}].spec", pod_set.spec)
+    today = workload.internal()
+    names = {pod_set.name for pod_set in pod_sets}
+    yield from _check_assignments("$.spec.admission.podSetFlavors", today.status.admission, names)
+    yield from _check_class("$.spec.priorityClassName", today.spec, neighbours)
+
+
+def _check_class(path: str, spec: kueue.QuotaWorkloadSpec, neighbours: Neighbours) -> Iterator[Finding]:
     """A workload that has its number already does not need its class any more."""
-    older = isinstance(workload, kueue_versions.QuotaWorkloadV1beta1)
-    path = "$.spec.priorityClassName" if older else "$.spec.priorityClassRef.name"
-    spec = workload.internal().spec if isinstance(workload, kueue_versions.QuotaWorkloadV1beta1) else workload.spec
     reference = spec.priority_class_ref
     if reference is None or spec.priority is not None:
         return
@@ -146,12 +164,12 @@ def _check_class(
         yield Finding(path, message, "", did_you_mean(reference.name, known))
 
 
-def _check_assignments(admission: kueue.Admission | None, names: set[str]) -> Iterator[Finding]:
+def _check_assignments(path: str, admission: kueue.Admission | None, names: set[str]) -> Iterator[Finding]:
     for index, assignment in enumerate(admission.pod_set_assignments if admission else ()):
         if assignment.name not in names:
-            path = f"$.status.admission.podSetAssignments[{index}].name"
             right = f"allowed: a pod set of the workload: {', '.join(sorted(names))}"
-            yield Finding(path, found(assignment.name), right, did_you_mean(assignment.name, names))
+            suggestion = did_you_mean(assignment.name, names)
+            yield Finding(f"{path}[{index}].name", found(assignment.name), right, suggestion)
 
 
 RULES: dict[type, Any] = {
@@ -161,6 +179,8 @@ RULES: dict[type, Any] = {
     kueue.Cohort: check_cohort,
     kueue.LocalQueue: check_local_queue,
     kueue.ResourceFlavor: check_flavor,
+    kueue_versions.ResourceFlavorV1alpha2: check_first_flavor,
     kueue.QuotaWorkload: check_workload,
     kueue_versions.QuotaWorkloadV1beta1: check_workload,
+    kueue_versions.QuotaWorkloadV1alpha2: check_first_workload,
 }

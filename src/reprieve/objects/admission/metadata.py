@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from reprieve.objects.core import Namespace
 from reprieve.objects.meta import Manifest
 from reprieve.objects.problems import Finding, found, join_path
 
@@ -64,6 +65,8 @@ def check(manifest: Any) -> Iterator[Finding]:
     metadata = manifest.metadata
     if not is_dns_name(metadata.name):
         yield Finding("$.metadata.name", found(metadata.name), _DNS_NAME)
+    elif type(manifest) is Namespace:
+        yield from check_dns_label("$.metadata.name", metadata.name)
     if metadata.namespace and not is_dns_label(metadata.namespace):
         yield Finding("$.metadata.namespace", found(metadata.namespace), _DNS_LABEL)
     yield from check_labels("$.metadata.labels", metadata.labels)

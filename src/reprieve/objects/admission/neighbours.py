@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from reprieve.objects import kueue, scheduling
@@ -14,9 +14,12 @@ class Neighbours:
 
     def __init__(self, manifests: Iterable[Any] = ()) -> None:
         self._names: dict[type, dict[tuple[str, str], Any]] = {}
+        self._composites: dict[tuple[str, str], scheduling.PodGroup] = {}
         for manifest in manifests:
             by_name = self._names.setdefault(type(manifest), {})
             by_name[manifest.namespace, manifest.name] = manifest
+            if manifest.kind == "CompositePodGroup":
+                self._composites[manifest.namespace, manifest.name] = manifest
         self.classes = PriorityClasses(self.all(scheduling.PriorityClass))
 
     def all(self, kind: type[Any]) -> list[Any]:
@@ -28,25 +31,29 @@ class Neighbours:
     def names(self, kind: type[Any]) -> list[str]:
         return sorted(name for _, name in self._names.get(kind, {}))
 
-    def cohort_path(self, name: str) -> list[str]:
-        """A cohort and its ancestors; the last one stands twice when they go in a circle."""
-        path = [name]
-        cohort = self.get(kueue.Cohort, name)
-        while cohort is not None and cohort.spec.parent_name:
-            path.append(cohort.spec.parent_name)
-            if cohort.spec.parent_name in path[:-1]:
-                break
-            cohort = self.get(kueue.Cohort, cohort.spec.parent_name)
-        return path
+    def cohort_circle(self, name: str) -> list[str]:
+        """A cohort and its ancestors back to itself; nothing when they end at a root."""
+        return _circle(name, self._parent_of_cohort)
 
-    def group_path(self, group: scheduling.PodGroup) -> list[str]:
-        """A composite group and its ancestors; the last one stands twice when they go in a circle."""
-        path = [group.name]
-        parent = group.parent
-        while parent:
-            path.append(parent)
-            if parent in path[:-1]:
-                break
-            above = self.get(scheduling.PodGroup, parent, group.namespace)
-            parent = above.parent if above is not None else ""
-        return path
+    def _parent_of_cohort(self, name: str) -> str:
+        cohort = self.get(kueue.Cohort, name)
+        return cohort.spec.parent_name if cohort is not None else ""
+
+    def group_circle(self, group: scheduling.PodGroup) -> list[str]:
+        """A composite group and its ancestors back to itself; nothing when they end at a root."""
+
+        def parent_of(name: str) -> str:
+            above = self._composites.get((group.namespace, name))
+            return above.parent if above is not None else ""
+
+        return _circle(group.name, parent_of)
+
+
+def _circle(name: str, parent_of: Callable[[str], str]) -> list[str]:
+    """The way up from a name to the same name; who only hangs below a circle is not part of it."""
+    path = [name]
+    above = parent_of(name)
+    while above and above not in path:
+        path.append(above)
+        above = parent_of(above)
+    return [*path, name] if above == name else []

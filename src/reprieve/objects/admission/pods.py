@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from reprieve.objects import affinity, core, pods
-from reprieve.objects.admission.metadata import check_dns_label, check_labels, check_unique, is_label_key
+from reprieve.objects.admission.metadata import check_dns_label, check_labels, is_label_key
 from reprieve.objects.admission.neighbours import Neighbours
 from reprieve.objects.meta import LabelSelector, Taint, Toleration
 from reprieve.objects.problems import Finding, did_you_mean, found, join_path, show
 from reprieve.resources import print_amount
 
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
 
 
 def check_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
     yield from check_pod_spec("$.spec", pod.spec)
     yield from _check_priority(pod.spec, neighbours)
+    if pod.spec.scheduling_group and not pod.spec.scheduling_group.pod_group_name:
+        yield Finding("$.spec.schedulingGroup.podGroupName", "missing", "it must be the name of a PodGroup")
     if pod.spec.workload_ref and pod.spec.scheduling_group:
         yield Finding("$.spec.workloadRef", "set beside schedulingGroup", "allowed: one of them, a pod has one group")
     if pod.spec.node_name and pod.spec.scheduling_gates:
@@ -50,14 +54,15 @@ def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
     """What holds for pods and for the templates they are made from."""
     if not spec.containers:
         yield Finding(f"{path}.containers", "found []", "it must be a list of at least 1")
-    names = [container.name for container in (*spec.containers, *spec.init_containers)]
-    if len(set(names)) != len(names):
-        yield from check_unique(f"{path}.containers", names)
+    names = {container.name for container in (*spec.containers, *spec.init_containers)}
+    if len(names) < len(spec.containers) + len(spec.init_containers):
+        yield from _check_container_names(path, spec)
     for group, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for index, container in enumerate(containers):
             place = f"{path}.{group}[{index}]"
             yield from check_dns_label(f"{place}.name", container.name)
             yield from _check_requests(f"{place}.resources", container.resources)
+    yield from _check_requests(f"{path}.resources", spec.resources)
     if spec.host_network:
         yield from _check_host_network(path, spec)
     yield from check_tolerations(f"{path}.tolerations", spec.tolerations)
@@ -67,7 +72,32 @@ def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
     yield from _check_spread(f"{path}.topologySpreadConstraints", spec.topology_spread_constraints)
 
 
+def _check_container_names(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
+    """Containers and init containers share one set of names."""
+    seen: set[str] = set()
+    for group, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for index, container in enumerate(containers):
+            if container.name in seen:
+                place = f"{path}.{group}[{index}].name"
+                yield Finding(place, f"{found(container.name)} a second time", "allowed: each name once")
+            seen.add(container.name)
+
+
+@lru_cache(maxsize=4096)
+def _odd_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names that no resource of a container can have: without a domain there are only Kubernetes' own."""
+    return tuple(
+        name
+        for name in names
+        if name not in _NATIVE and not name.startswith("hugepages-") and not ("/" in name and is_label_key(name))
+    )
+
+
 def _check_requests(path: str, resources: pods.ResourceRequirements) -> Iterator[Finding]:
+    for part, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+        for name in _odd_names(tuple(amounts)) if amounts else ():
+            right = f"allowed: {', '.join(_NATIVE)}, or a name with a domain such as example.com/gpu"
+            yield Finding(join_path(f"{path}.{part}", name), "no such resource", right, did_you_mean(name, _NATIVE))
     if not resources.limits or resources.requests is resources.limits:
         return
     for name, units in resources.requests.items():
@@ -195,6 +225,9 @@ def check_budget(budget: core.PodDisruptionBudget, _: Neighbours) -> Iterator[Fi
     yield from check_selector("$.spec.selector", budget.spec.selector)
     if budget.spec.min_available is not None and budget.spec.max_unavailable is not None:
         yield Finding("$.spec.maxUnavailable", "set beside minAvailable", "allowed: one of them")
+    for name, value in (("minAvailable", budget.spec.min_available), ("maxUnavailable", budget.spec.max_unavailable)):
+        if isinstance(value, str) and int(value.removesuffix("%")[:9]) > 100:
+            yield Finding(f"$.spec.{name}", found(value), "allowed: at most 100%")
 
 
 def check_template(manifest: core.Job | core.Controller, _: Neighbours) -> Iterator[Finding]:

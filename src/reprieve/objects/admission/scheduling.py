@@ -95,6 +95,9 @@ def _check_one(path: str, first: str, one: object, second: str, other: object) -
 
 def check_workload(workload: scheduling.WorkloadManifest, neighbours: Neighbours) -> Iterator[Finding]:
     templates = workload.spec.pod_group_templates
+    if not templates and not workload.spec.composite_pod_group_templates:
+        right = "it must be a list of at least 1, or there must be compositePodGroupTemplates"
+        yield Finding("$.spec.podGroupTemplates", "missing", right)
     yield from check_unique("$.spec.podGroupTemplates", [template.name for template in templates])
     for index, template in enumerate(templates):
         place = f"$.spec.podGroupTemplates[{index}]"
@@ -106,10 +109,10 @@ def check_pod_group(
     group: scheduling.PodGroupManifest | scheduling.CompositePodGroupManifest, neighbours: Neighbours
 ) -> Iterator[Finding]:
     yield from _check_group("$.spec", group.spec, neighbours)
-    path = neighbours.group_path(group.internal())
-    if len(path) > len(set(path)):
-        circle = " → ".join(path)
-        yield Finding("$.spec.parentCompositePodGroupName", f"goes in a circle: {circle}", "allowed: a tree")
+    circle = neighbours.group_circle(group.internal()) if group.kind == "CompositePodGroup" else []
+    if circle:
+        message = f"goes in a circle: {' → '.join(circle)}"
+        yield Finding("$.spec.parentCompositePodGroupName", message, "allowed: a tree")
 
 
 def _check_group(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprieve.objects.admission.metadata import check_unique
@@ -13,6 +13,7 @@ from reprieve.objects.yunikorn import (
     DEFAULT_DELAY_SECONDS,
     ROOT,
     VCORE,
+    Bounds,
     Limit,
     Partition,
     Queue,
@@ -28,10 +29,14 @@ _PROPERTIES = {
     "application.sort.policy": ("fifo", "fair", "stateaware"),
     "application.sort.priority": ("enabled", "disabled"),
 }
+_QUOTA_DELAY = "quota.preemption.delay"
+_KNOWN = (*_PROPERTIES, "preemption.delay", "priority.offset", _QUOTA_DELAY)
 _OFFSET = re.compile(r"[+-]?\d{1,10}", re.ASCII)
 
 
 def check(configuration: QueueConfiguration, _: Neighbours) -> Iterator[Finding]:
+    if not configuration.partitions:
+        yield Finding("$.partitions", "found []", "it must be a list of at least 1")
     yield from check_unique("$.partitions", [partition.name for partition in configuration.partitions])
     for index, partition in enumerate(configuration.partitions):
         yield from _check_partition(f"$.partitions[{index}]", partition)
@@ -39,6 +44,8 @@ def check(configuration: QueueConfiguration, _: Neighbours) -> Iterator[Finding]
 
 def _check_partition(path: str, partition: Partition) -> Iterator[Finding]:
     yield from _check_limits(f"{path}.limits", partition.limits)
+    if not partition.queues:
+        yield Finding(f"{path}.queues", "missing", "it must be a list of at least 1")
     # A single root may be left out; then the queues listed are its children.
     named = [queue for queue in partition.queues if queue.name.lower() == ROOT]
     if named and len(partition.queues) > 1:
@@ -66,8 +73,9 @@ def _check_queue(path: str, queue: Queue, *, root: bool = False) -> Iterator[Fin
         yield Finding(f"{path}.resources.max", "set on root", right)
     yield from _check_properties(f"{path}.properties", queue.properties, leaf=queue.leaf, root=root)
     if queue.childtemplate is not None:
-        place = f"{path}.childtemplate.properties"
-        yield from _check_properties(place, queue.childtemplate.properties, leaf=True, root=False)
+        place = f"{path}.childtemplate"
+        yield from _check_properties(f"{place}.properties", queue.childtemplate.properties, leaf=True, root=False)
+        yield from _check_bounds(f"{place}.resources", queue.childtemplate.resources)
     yield from _check_limits(f"{path}.limits", queue.limits)
     yield from _check_names(path, queue.queues)
     for index, child in enumerate(queue.queues):
@@ -85,6 +93,10 @@ def _check_properties(path: str, properties: dict[str, str], *, leaf: bool, root
         yield Finding(join_path(path, "priority.offset"), found(offset), 'allowed: a whole number, such as "100"')
     if leaf:
         yield from _check_delay(path, properties)
+    yield from _check_quota_delay(path, properties)
+    for name in properties:
+        if name not in _KNOWN and (near := did_you_mean(name, _KNOWN)):
+            yield Finding(join_path(path, name), "no such property", "ignored", near, "warning")
 
 
 def _check_delay(path: str, properties: dict[str, str]) -> Iterator[Finding]:
@@ -92,8 +104,17 @@ def _check_delay(path: str, properties: dict[str, str]) -> Iterator[Finding]:
     delay = properties.get("preemption.delay")
     seconds = parse_duration(delay) if delay is not None else DEFAULT_DELAY_SECONDS
     if seconds is None or seconds <= 0:
-        right = f"a duration above 0 such as 45s or 1m30s; {DEFAULT_DELAY_SECONDS:.0f}s is used"
+        right = f"allowed: a duration above 0 such as 45s or 1m30s; {DEFAULT_DELAY_SECONDS:.0f}s is used"
         yield Finding(join_path(path, "preemption.delay"), found(delay), right, severity="warning")
+
+
+def _check_quota_delay(path: str, properties: dict[str, str]) -> Iterator[Finding]:
+    """Zero is allowed here: it is how quota preemption is switched off."""
+    delay = properties.get(_QUOTA_DELAY)
+    seconds = parse_duration(delay) if delay is not None else 0
+    if seconds is None or seconds < 0:
+        right = "allowed: a duration such as 45s or 1m30s; this queue's quota is not enforced by preemption"
+        yield Finding(join_path(path, _QUOTA_DELAY), found(delay), right, severity="warning")
 
 
 def _check_limits(path: str, limits: tuple[Limit, ...]) -> Iterator[Finding]:
@@ -109,38 +130,61 @@ def _check_tree(path: str, queue: Queue, above: Resources) -> tuple[Resources, l
     """Guarantees and maxima down one branch; gives what the branch guarantees in all.
 
     A guarantee fits in the queue's maximum and in those above it; what the children guarantee fits in the queue's own.
+    What is too large in itself counts as no more than it may be: one mistake, one finding.
     """
-    findings: list[Finding] = []
     maximum = queue.resources.max or NOTHING
     guaranteed = queue.resources.guaranteed or NOTHING
-    findings += _check_within(f"{path}.resources.max", maximum, above, "the maximum of its parent")
-    bound = Resources({**above, **maximum})
-    own = "its maximum" if maximum else "the maximum of its parent"
-    findings += _check_within(f"{path}.resources.guaranteed", guaranteed, bound, own)
+    findings = _check_within(f"{path}.resources.max", maximum, above, "the maximum of its parent")
+    findings += _check_bounds(f"{path}.resources", queue.resources)
+    findings += _check_within(
+        f"{path}.resources.guaranteed", _without(guaranteed, maximum), above, "the maximum of its parent"
+    )
+    bound = _smaller({**above, **maximum}, above)
     total = NOTHING
     for index, child in enumerate(queue.queues):
         branch, below = _check_tree(f"{path}.queues[{index}]", child, bound)
         findings += below
         total += branch
-    findings += _check_within(f"{path}.queues", total, bound, f"the maximum of {queue.name}", "guarantee in all")
-    if guaranteed:
-        findings += _check_within(
-            f"{path}.queues", total, guaranteed, f"the guarantee of {queue.name}", "guarantee in all"
-        )
-    return guaranteed or total, findings
+    findings += _check_children(f"{path}.queues", total, queue, _smaller(guaranteed, bound), bound)
+    return _smaller({**total, **guaranteed}, bound), findings
 
 
-def _check_within(path: str, inner: Resources, outer: Resources, what: str, verb: str = "found") -> list[Finding]:
+def _check_bounds(path: str, bounds: Bounds) -> list[Finding]:
+    guaranteed, maximum = bounds.guaranteed or NOTHING, bounds.max or NOTHING
+    return _check_within(f"{path}.guaranteed", guaranteed, maximum, "its maximum")
+
+
+def _check_children(
+    path: str, total: Resources, queue: Queue, guaranteed: Resources, bound: Resources
+) -> Iterator[Finding]:
+    """What the children guarantee in all; where the queue has a guarantee of its own, that is the bound to meet."""
+    for name, units in total.items():
+        what, most = ("guarantee", guaranteed) if name in guaranteed else ("maximum", bound)
+        if name in most and units > most[name]:
+            message = f"guarantee {print_amount(name, units)} {_written(name)} in all"
+            right = f"allowed: at most the {what} of {queue.name}, {print_amount(name, most[name])}"
+            yield Finding(path, message, right)
+
+
+def _check_within(path: str, inner: Resources, outer: Resources, what: str) -> list[Finding]:
     """Only resources that both sides name can be too large."""
     return [
         Finding(
-            join_path(path, _written(name)) if verb == "found" else path,
-            f"{verb} {_written(name)} {print_amount(name, units)}",
+            join_path(path, _written(name)),
+            f"found {print_amount(name, units)}",
             f"allowed: at most {what}, {print_amount(name, outer[name])}",
         )
         for name, units in inner.items()
         if name in outer and units > outer[name]
     ]
+
+
+def _smaller(amounts: Mapping[str, int], bound: Resources) -> Resources:
+    return Resources({name: min(units, bound.get(name, units)) for name, units in amounts.items()})
+
+
+def _without(amounts: Resources, other: Resources) -> Resources:
+    return Resources({name: units for name, units in amounts.items() if name not in other})
 
 
 def _written(name: str) -> str:

@@ -1,0 +1,44 @@
+"""Small things that columns are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Item = TypeVar("Item", bound=Hashable)
+
+
+class Interner(Generic[Item]):
+    """Numbers for things that recur, so that a column of them is a column of integers. 0 means nothing."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Item, int] = {}
+        self.items: list[Item | None] = [None]
+
+    def number(self, item: Item) -> int:
+        known = self._numbers.get(item)
+        if known is None:
+            known = self._numbers[item] = len(self.items)
+            self.items.append(item)
+        return known
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def enough(have: int, need: int) -> int:
+    return have if need <= have else max(need, 2 * have)
+
+
+def resized(array: NDArray[Any], shape: tuple[int, ...], empty: Any) -> NDArray[Any]:
+    """The same content in a larger array."""
+    if array.shape == shape:
+        return array
+    larger = np.full(shape, empty, dtype=array.dtype)
+    larger[tuple(slice(0, length) for length in array.shape)] = array
+    return larger

@@ -1,0 +1,193 @@
+"""The world: everything that exists at one moment, indexed for decisions, brought up to date in place.
+
+Every change is written to a journal. What is derived from the world (tables of nodes, trees of queues) reads the
+journal from where it left off, so that a few changes cost a few changes and not a rebuild.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from reprieve.objects.meta import Manifest, PreemptionPolicy, find_condition
+from reprieve.objects.pods import Pod, pod_slots
+from reprieve.objects.priorities import PriorityClasses
+from reprieve.objects.scheduling import PriorityClass
+from reprieve.resources import Resources
+
+Key = tuple[str, str]
+"""Namespace and name; the namespace is empty for what has none."""
+
+_JOURNAL = 100_000
+NEVER = 2**62
+"""The start of a pod that has not started: later than any other."""
+
+
+class PodFacts:
+    """What decisions ask about a pod, worked out once when it changes."""
+
+    __slots__ = (
+        "created",
+        "host_ports",
+        "importance",
+        "key",
+        "labels",
+        "node",
+        "nominated",
+        "pod",
+        "preemption_policy",
+        "priority",
+        "requests",
+        "scheduled",
+        "start",
+        "unit",
+    )
+
+    def __init__(self, pod: Pod, classes: PriorityClasses) -> None:
+        resolved = classes.of_pod(pod.spec)
+        self.pod = pod
+        self.key: Key = (pod.metadata.namespace, pod.metadata.name)
+        self.unit = f"Pod/{pod.metadata.namespace}/{pod.metadata.name}"
+        self.priority = resolved.value
+        self.preemption_policy: PreemptionPolicy = resolved.preemption_policy
+        self.requests: Resources = pod_slots(pod.spec)
+        self.node = "" if pod.finished else pod.spec.node_name
+        self.nominated = "" if pod.finished or pod.spec.node_name else pod.status.nominated_node_name
+        self.labels = frozenset(pod.metadata.labels.items())
+        self.host_ports = _host_ports(pod)
+        self.start = microseconds(pod.status.start_time, NEVER)
+        self.scheduled = _scheduled(pod)
+        self.created = microseconds(pod.metadata.creation_timestamp, 0)
+        # More important first: higher priority, earlier start; the rest only makes the order total.
+        self.importance = (-self.priority, self.start, self.created, self.key)
+
+    @property
+    def pending(self) -> bool:
+        pod = self.pod
+        return not self.node and not pod.finished and not pod.terminating and not pod.spec.scheduling_gates
+
+
+def microseconds(moment: datetime | None, otherwise: int = 0) -> int:
+    """Microseconds since 1970: a moment as a number that columns can hold."""
+    return otherwise if moment is None else (moment - _EPOCH) // _MICROSECOND
+
+
+def _scheduled(pod: Pod) -> int:
+    """When it got its node, as far as its condition says; a pod without one has never been scheduled."""
+    condition = find_condition(pod.status.conditions, "PodScheduled")
+    if condition is None or condition.status != "True":
+        return NEVER
+    return microseconds(condition.last_transition_time)
+
+
+def _host_ports(pod: Pod) -> tuple[tuple[str, str, int], ...]:
+    """Address, protocol and port of everything it holds on its node."""
+    return tuple(
+        (port.host_ip or ANY_ADDRESS, port.protocol, port.host_port or port.container_port)
+        for container in (*pod.spec.containers, *pod.spec.init_containers)
+        for port in container.ports
+        if port.host_port or pod.spec.host_network
+    )
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - what Kubernetes calls an address that was not given
+
+
+class Change(NamedTuple):
+    """One step of the journal: what was there (None: nothing) and what is now. Pods stand as their facts."""
+
+    kind: type[Any]
+    key: Key
+    old: Any
+    new: Any
+
+
+class World:
+    """All objects, by kind and name."""
+
+    def __init__(self, objects: Iterable[Manifest] = ()) -> None:
+        self._objects: dict[type[Any], dict[Key, Any]] = {}
+        self._journal: list[Change] = []
+        self._first = 0  # the version at which the journal starts
+        self.classes = PriorityClasses()
+        self.pods: dict[Key, PodFacts] = {}
+        # Classes first: whatever comes after them is resolved once.
+        for item in sorted(objects, key=lambda item: not isinstance(item, PriorityClass)):
+            self.put(item)
+        self.forget()
+
+    @property
+    def version(self) -> int:
+        return self._first + len(self._journal)
+
+    def put(self, item: Any) -> None:
+        """Add an object, or replace the one of its kind and name."""
+        kind = type(item)
+        key = (item.namespace, item.name)
+        by_key = self._objects.setdefault(kind, {})
+        old = by_key.get(key)
+        by_key[key] = item
+        if kind is Pod:
+            self._note_pod(key, PodFacts(item, self.classes))
+        else:
+            self._note(Change(kind, key, old, item))
+        if kind is PriorityClass:
+            self._classes_changed()
+
+    def delete(self, kind: type[Any], name: str, namespace: str = "") -> bool:
+        """Take an object away; False when it was not there."""
+        key = (namespace, name)
+        old = self._objects.get(kind, {}).pop(key, None)
+        if old is None:
+            return False
+        if kind is Pod:
+            self._note_pod(key, None)
+        else:
+            self._note(Change(kind, key, old, None))
+        if kind is PriorityClass:
+            self._classes_changed()
+        return True
+
+    def get(self, kind: type[Any], name: str, namespace: str = "") -> Any | None:
+        return self._objects.get(kind, {}).get((namespace, name))
+
+    def all(self, kind: type[Any]) -> Iterable[Any]:
+        return self._objects.get(kind, {}).values()
+
+    def changes_since(self, version: int) -> list[Change] | None:
+        """What happened after `version`; None when that is too long ago to tell."""
+        if version < self._first:
+            return None
+        return self._journal[version - self._first :]
+
+    def forget(self) -> None:
+        """Start the journal anew: whoever has not read it has to look at everything."""
+        self._first += len(self._journal)
+        self._journal.clear()
+
+    def pending(self) -> Iterator[PodFacts]:
+        return (facts for facts in self.pods.values() if facts.pending)
+
+    def _note_pod(self, key: Key, facts: PodFacts | None) -> None:
+        old = self.pods.pop(key, None)
+        if facts is not None:
+            self.pods[key] = facts
+        self._note(Change(Pod, key, old, facts))
+
+    def _note(self, change: Change) -> None:
+        if len(self._journal) >= _JOURNAL:
+            self.forget()
+        self._journal.append(change)
+
+    def _classes_changed(self) -> None:
+        """Pods that carry their number keep it; those that only name a class follow it."""
+        self.classes = PriorityClasses(self.all(PriorityClass))
+        for key, facts in list(self.pods.items()):
+            spec = facts.pod.spec
+            if spec.priority is None or spec.preemption_policy is None:
+                renewed = PodFacts(facts.pod, self.classes)
+                if (renewed.priority, renewed.preemption_policy) != (facts.priority, facts.preemption_policy):
+                    self._note_pod(key, renewed)

@@ -149,6 +149,7 @@ def test_a_quota_workload_means_the_same_in_three_versions() -> None:
     )
     assert type(first) is type(second) is type(third) is QuotaWorkload
     assert first == second == third
+    assert third.status.admission is not None
     assert third.status.admission.cluster_queue == "cq"
 
 

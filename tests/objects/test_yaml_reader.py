@@ -116,6 +116,8 @@ DOCUMENTS: list[tuple[str, str, list[Any]]] = [
     ("a byte order mark is no content", "\ufeff---\na: 1\n", [{"a": 1}]),
     ("an indented marker is text", "a: |\n  ---\n  ...\n  b\nc: 1\n", [{"a": "---\n...\nb\n", "c": 1}]),
     ("a marker needs space after it", "---a: 1\n", [{"---a": 1}]),
+    ("and no other space than a blank", "---\xa0a: 1\n", [{"---\xa0a": 1}]),
+    ("a space that is no blank is content", "\xa0: 1\n", [{"\xa0": 1}]),
     ("folded text is one line", "a: >-\n  b\n  c\n", [{"a": "b c"}]),
     ("JSON is YAML", '{"a": [1, "x", null]}\n', [{"a": [1, "x", None]}]),
     ("keys are text", "1: a\nyes: b\n0x10: c\n", [{"1": "a", "yes": "b", "0x10": "c"}]),

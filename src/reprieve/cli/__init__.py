@@ -41,7 +41,7 @@ def root(
 def main() -> None:
     """The entry point: what Reprieve raises reaches a user as lines, never as a traceback."""
     try:
-        app()
+        app(prog_name="reprieve")
     except ReprieveError as error:
         typer.echo(str(error), err=True)
         sys.exit(2)

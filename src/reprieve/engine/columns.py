@@ -10,20 +10,22 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Item = TypeVar("Item", bound=Hashable)
+Item = TypeVar("Item")
 
 
 class Interner(Generic[Item]):
     """Numbers for things that recur, so that a column of them is a column of integers. 0 means nothing."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Item, int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self.items: list[Item | None] = [None]
 
-    def number(self, item: Item) -> int:
-        known = self._numbers.get(item)
+    def number(self, item: Item, key: Hashable = None) -> int:
+        """The number of an item; `key` stands for it where it cannot be hashed itself."""
+        key = item if key is None else key
+        known = self._numbers.get(key)
         if known is None:
-            known = self._numbers[item] = len(self.items)
+            known = self._numbers[key] = len(self.items)
             self.items.append(item)
         return known
 

@@ -76,15 +76,19 @@ class NodeLabels:
         codes, values = self.column(requirement.key)
         match requirement.operator:
             case "In":
-                return np.isin(codes, [values.get(value, -1) for value in requirement.values])
+                return _any_of(codes, [values.get(value, -1) for value in requirement.values])
             case "NotIn":
-                return ~np.isin(codes, [values.get(value, -1) for value in requirement.values])
+                return ~_any_of(codes, [values.get(value, -1) for value in requirement.values])
             case "Exists":
-                return codes != 0
+                return np.asarray(codes != 0)
             case "DoesNotExist":
-                return codes == 0
+                return np.asarray(codes == 0)
             case "Gt" | "Lt":
-                return np.isin(codes, [code for value, code in values.items() if _compares(requirement, value)])
+                return _any_of(codes, [code for value, code in values.items() if _compares(requirement, value)])
+
+
+def _any_of(codes: Ints, wanted: list[int]) -> Mask:
+    return np.isin(codes, np.array(wanted, dtype=np.int64))
 
 
 def _compares(requirement: NodeSelectorRequirement, value: str) -> bool:

@@ -24,7 +24,7 @@ def unreachable(table: NodeTable, labels: NodeLabels, spec: PodSpec) -> Ints:
     """For each node 0, or why it is out; the first reason in the order in which kube-scheduler asks."""
     reasons = np.zeros(table.size, dtype=np.int64)
     for code, mask in (
-        (NODE_AFFINITY, ~affine(table, labels, spec)),
+        (NODE_AFFINITY, ~affine(labels, spec)),
         (UNTOLERATED_TAINT, ~tolerated(table, spec.tolerations)),
         (CORDONED, _cordoned(table, spec.tolerations)),
         (GONE, np.array([node is None for node in table.nodes], dtype=np.bool_)),
@@ -33,7 +33,7 @@ def unreachable(table: NodeTable, labels: NodeLabels, spec: PodSpec) -> Ints:
     return reasons
 
 
-def affine(table: NodeTable, labels: NodeLabels, spec: PodSpec) -> Mask:
+def affine(labels: NodeLabels, spec: PodSpec) -> Mask:
     """Nodes that the selector and the required node affinity allow."""
     mask = labels.matching(spec.node_selector)
     affinity = spec.affinity.node_affinity if spec.affinity else None

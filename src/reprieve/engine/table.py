@@ -10,10 +10,13 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterable
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
-from reprieve.engine.columns import Ints, Interner, Mask, enough, resized
+from reprieve.engine.columns import Interner, Ints, Mask, enough, resized
+from reprieve.objects.affinity import PodAffinityTerm
 from reprieve.objects.core import Namespace, Node, PodDisruptionBudget
 from reprieve.objects.meta import Taint
 from reprieve.objects.pods import Pod
@@ -24,11 +27,27 @@ from reprieve.world import NEVER, Change, PodFacts, World
 NOBODY = 2**62
 """The priority of an empty rank: higher than any, so that nobody is ever preempted from it."""
 LARGEST = 2**52
-"""Amounts above this count as this, so that a thousand of them can be summed in 64 bits: 4 PiB, 4 million million cores."""
+"""Amounts above this (4 PiB) count as this, so that a thousand of them can be summed in 64 bits."""
 # One array each over ranks and nodes, and what stands where nobody is.
-_RANKED = {"priority": NOBODY, "start": NEVER, "scheduled": NEVER, "labels": 0, "repels": 0, "tolerates": 0, "leaves": 0}
+_RANKED = {
+    "priority": NOBODY,
+    "start": NEVER,
+    "scheduled": NEVER,
+    "labels": 0,
+    "repels": 0,
+    "tolerates": 0,
+    "leaves": 0,
+}
 _STRUCTURE = (PriorityClass, PodDisruptionBudget, Namespace)
 _LONGEST_LOG = 200_000
+
+
+class Repelling(NamedTuple):
+    """A kind of pod that keeps others away: where it lives, its labels, and its required anti-affinity."""
+
+    namespace: str
+    labels: dict[str, str]
+    terms: tuple[PodAffinityTerm, ...]
 
 
 class NodeTable:
@@ -38,6 +57,8 @@ class NodeTable:
         self.world = world
         self.epoch = 0
         """Raised when something changed that may matter for every node."""
+        self._version = 0
+        self._ties: Ints | None = None
         self._rebuild()
 
     # Reading
@@ -68,9 +89,9 @@ class NodeTable:
     def tie_break(self) -> Ints:
         """Each node's place in the order that ends all ties: creation time, then name."""
         if self._ties is None:
-            order = sorted(range(self.size), key=self._age)
-            self._ties = np.empty(self.size, dtype=np.int64)
-            self._ties[order] = np.arange(self.size)
+            ties = np.empty(self.size, dtype=np.int64)
+            ties[sorted(range(self.size), key=self._age)] = np.arange(self.size)
+            self._ties = ties
         return self._ties
 
     def _age(self, index: int) -> tuple[float, str]:
@@ -84,7 +105,7 @@ class NodeTable:
         """A digest of all columns: equal before and after a search, or the search forgot to put something back."""
         digest = hashlib.blake2b()
         for array in (self.allocatable, self.used, self.requests, self.occupied, *self.ranks.values()):
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
     # Following the world
@@ -115,10 +136,10 @@ class NodeTable:
         """Pods that name a node that is not there, by that name."""
         self.ported: dict[tuple[str, str], PodFacts] = {}
         self.log: list[int] = []
-        self._ties: Ints | None = None
+        self._ties = None
         self.taints = Interner[tuple[Taint, ...]]()
         self.labels = Interner[tuple[str, frozenset[tuple[str, str]]]]()
-        self.repels = Interner[tuple[str, frozenset[tuple[str, str]], object]]()
+        self.repels = Interner[Repelling]()
         self.tolerates = Interner[str]()
         width = max(len(nodes), 16)
         self.allocatable: Ints = np.zeros((4, width), dtype=np.int64)
@@ -259,14 +280,14 @@ class NodeTable:
     def _write(self, places: Ints, pods: list[PodFacts]) -> None:
         """Facts of pods into the columns, at ranks and nodes."""
         ranks, nodes = places
-        values = {
+        values: dict[str, list[int]] = {
             "priority": [facts.priority for facts in pods],
             "start": [facts.start for facts in pods],
             "scheduled": [facts.scheduled for facts in pods],
             "labels": [self.labels.number((facts.key[0], facts.labels)) for facts in pods],
             "repels": [self._repels(facts) for facts in pods],
             "tolerates": [self.tolerates.number(facts.pod.spec.priority_class_name) for facts in pods],
-            "leaves": [facts.pod.terminating for facts in pods],
+            "leaves": [int(facts.pod.terminating) for facts in pods],
         }
         for name, column in values.items():
             self.ranks[name][ranks, nodes] = column
@@ -279,7 +300,9 @@ class NodeTable:
         affinity = facts.pod.spec.affinity
         if affinity is None or affinity.pod_anti_affinity is None or not affinity.pod_anti_affinity.required:
             return 0
-        return self.repels.number((facts.key[0], facts.labels, affinity.pod_anti_affinity.required))
+        terms = affinity.pod_anti_affinity.required
+        key = (facts.key[0], facts.labels, msgspec.msgpack.encode(terms))
+        return self.repels.number(Repelling(facts.key[0], facts.pod.metadata.labels, terms), key)
 
     def _note_ports(self, facts: PodFacts) -> None:
         if facts.host_ports:

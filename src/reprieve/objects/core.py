@@ -10,7 +10,8 @@ from reprieve.objects.meta import Condition, Count, LabelSelector, Manifest, Mod
 from reprieve.objects.pods import PodTemplate
 from reprieve.resources import NOTHING, Resources
 
-IntOrPercent = Count | Annotated[str, Meta(pattern=r"^[0-9]+%$")]
+# A number in quotes can be read; that it is no percentage is for admission to say.
+IntOrPercent = Count | Annotated[str, Meta(pattern=r"^[0-9]+%?$")]
 
 
 class NodeSpec(Model):

@@ -193,7 +193,7 @@ def _explain_missing(path: Path, kind: Any, siblings: Any, reader: Reader) -> Fi
     known = _known(owner) if isinstance(owner, inspect.StructType) else set()
     unknown = [name for name in siblings if name not in known] if isinstance(siblings, dict) else []
     near = nearest(str(path[-1]), unknown)
-    suggestion = f"found {show(near)}, which is no field" if near else ""
+    suggestion = f"{show(near)} is no field here" if near else ""
     return Finding(_place(path), "missing", f"it must be {describe(kind)}", suggestion)
 
 

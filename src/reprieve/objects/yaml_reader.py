@@ -25,8 +25,8 @@ from reprieve.resources import exact_number
 
 # libyaml where PyYAML was built with it; only its parser is used
 _PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_MARKER = re.compile(r"^(?:---(?=\s|$)|\.\.\.\s*$)", re.MULTILINE)
-_CONTENT = re.compile(r"^[ \t]*[^\s#%]|^[ \t]+%", re.MULTILINE)
+_MARKER = re.compile(r"^(?:---(?=[ \t\r\n]|$)|\.\.\.[ \t\r]*$)", re.MULTILINE)
+_CONTENT = re.compile(r"^[ \t]*[^ \t\r\n#%]|^[ \t]+%", re.MULTILINE)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*)$")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}

@@ -36,14 +36,12 @@ class QueueResources(Resources):
 
     @classmethod
     def parse(cls, manifest: Any) -> QueueResources:
-        if isinstance(manifest, dict) and CPU in manifest and VCORE in manifest:
+        if not isinstance(manifest, dict):
+            return cls(Resources.parse(manifest))  # which says what is wrong with it
+        if CPU in manifest and VCORE in manifest:
             raise QuantityError(manifest[CPU], "cpu is named twice", "either vcore or cpu", CPU)
         try:
-            renamed = {CPU if name == VCORE else name: value for name, value in dict(manifest).items()}
-        except (TypeError, ValueError):
-            renamed = manifest
-        try:
-            return cls(Resources.parse(renamed))
+            return cls(Resources.parse({CPU if name == VCORE else name: value for name, value in manifest.items()}))
         except QuantityError as error:
             key = VCORE if error.key == CPU and VCORE in manifest else error.key
             raise QuantityError(error.found, error.problem, error.allowed, key) from None

@@ -226,7 +226,10 @@ def check_budget(budget: core.PodDisruptionBudget, _: Neighbours) -> Iterator[Fi
     if budget.spec.min_available is not None and budget.spec.max_unavailable is not None:
         yield Finding("$.spec.maxUnavailable", "set beside minAvailable", "allowed: one of them")
     for name, value in (("minAvailable", budget.spec.min_available), ("maxUnavailable", budget.spec.max_unavailable)):
-        if isinstance(value, str) and int(value.removesuffix("%")[:9]) > 100:
+        if isinstance(value, str) and not value.endswith("%"):
+            right = "it must be a whole number from 0 to 2147483647 or a percentage such as 50%"
+            yield Finding(f"$.spec.{name}", found(value), right, "write it without quotes")
+        elif isinstance(value, str) and int(value.removesuffix("%")[:9]) > 100:
             yield Finding(f"$.spec.{name}", found(value), "allowed: at most 100%")
 
 

@@ -158,11 +158,13 @@ def _check_children(
     path: str, total: Resources, queue: Queue, guaranteed: Resources, bound: Resources
 ) -> Iterator[Finding]:
     """What the children guarantee in all; where the queue has a guarantee of its own, that is the bound to meet."""
+    own = queue.resources.max or NOTHING
     for name, units in total.items():
-        what, most = ("guarantee", guaranteed) if name in guaranteed else ("maximum", bound)
+        what, most = ("guarantee of", guaranteed) if name in guaranteed else ("maximum of", bound)
         if name in most and units > most[name]:
+            what = what if name in guaranteed or name in own else "maximum above"
             message = f"guarantee {print_amount(name, units)} {_written(name)} in all"
-            right = f"allowed: at most the {what} of {queue.name}, {print_amount(name, most[name])}"
+            right = f"allowed: at most the {what} {queue.name}, {print_amount(name, most[name])}"
             yield Finding(path, message, right)
 
 

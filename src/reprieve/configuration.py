@@ -1,0 +1,96 @@
+"""Reprieve's own settings, and the feature gates that the designs name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from reprieve.objects.diagnosis import diagnose, drop_nulls, unknown_fields
+from reprieve.objects.meta import Model
+from reprieve.objects.problems import Finding, InvalidInput, Origin, did_you_mean, found
+from reprieve.objects.registry import Reader
+from reprieve.objects.shapes import type_at
+
+# Every gate that is known, and whether it is on when nobody says anything.
+GATES: dict[str, bool] = {
+    "GenericWorkload": False,
+    "CompositePodGroup": False,
+    "PodGroupPreemptionPolicy": False,
+    "TopologyAwareWorkloadScheduling": False,
+    "PriorityBasedScheduling": False,
+    "PriorityBasedPreemptiveScheduling": False,
+    "PriorityBoost": False,
+    "PartialAdmission": True,
+    "FairSharingPreemptWithinNominal": True,
+    "RecomputeAssignmentUponPreemptionTargetsOverlap": True,
+    "TopologyAwareScheduling": False,
+    "TASRecomputeAssignmentWithinSchedulingCycle": False,
+}
+
+
+class FairSharing(Model):
+    enable: bool = False
+    preemption_strategies: tuple[Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"], ...] = (
+        "LessThanOrEqualToFinalShare",
+        "LessThanInitialShare",
+    )
+
+
+class Quota(Model):
+    stop_borrowing_after_non_borrower: bool = False
+
+
+class Settings(Model):
+    """The configuration file: every setting has a default."""
+
+    pdb: Literal["BestEffort", "Respect"] = "BestEffort"
+    """Respect: a plan that would break a PodDisruptionBudget is refused."""
+    scoring: Literal["LeastAllocated", "MostAllocated"] = "LeastAllocated"
+    validate: bool = False
+    """Check after every search that the ledger is what it was before."""
+    feature_gates: dict[str, bool] = {}
+    fair_sharing: FairSharing = FairSharing()
+    quota: Quota = Quota()
+
+    def gate(self, name: str) -> bool:
+        return self.feature_gates.get(name, GATES[name])
+
+
+_READER = Reader("", "Configuration", Settings, namespaced=False)
+
+
+def configure(
+    data: Mapping[str, Any] | None, gates: Mapping[str, bool] | None = None, *, file: str = "configuration"
+) -> Settings:
+    """Settings from plain data; what is given in `gates` wins. Mistakes are raised all at once."""
+    plain = drop_nulls(dict(data or {}))
+    findings = [*diagnose(plain, _READER), *unknown_fields(plain, type_at(Settings, ()))]
+    if not findings:
+        settings: Settings = _READER.convert(plain)
+        merged = {**settings.feature_gates, **(gates or {})}
+        findings = [_unknown_gate(name) for name in merged if name not in GATES]
+        if not findings:
+            return msgspec.structs.replace(settings, feature_gates=merged)
+    raise InvalidInput(finding.at(Origin(file, 0), "", "read") for finding in findings)
+
+
+def _unknown_gate(name: str) -> Finding:
+    return Finding(f"$.featureGates.{name}", "unknown feature gate", "", did_you_mean(name, GATES))
+
+
+def parse_gates(text: str) -> dict[str, bool]:
+    """`A=true,B=false` as on the command line."""
+    gates: dict[str, bool] = {}
+    findings: list[Finding] = []
+    for part in (part.strip() for part in text.split(",") if part.strip()):
+        name, _, value = part.partition("=")
+        if value.lower() in ("true", "false"):
+            gates[name.strip()] = value.lower() == "true"
+        else:
+            findings.append(Finding("--feature-gates", found(part), "allowed: NAME=true or NAME=false"))
+    findings += (_unknown_gate(name) for name in gates if name not in GATES)
+    if findings:
+        raise InvalidInput(finding.at(Origin("command line", 0), "", "read") for finding in findings)
+    return gates

@@ -1,0 +1,297 @@
+"""Whom a pod wants near, far, or evenly around: host ports, inter-pod affinity and anti-affinity, topology spread.
+
+Each becomes a row of integers over all nodes, like a resource: the slack there is now, and the weight with which each
+running pod of the node takes part. A pod that leaves adds its weight to the slack; the newcomer may come where no
+slack is negative. So a search that gives pods back needs to know nothing of what the rows mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from reprieve.engine.columns import Ints, Mask
+from reprieve.engine.labels import NodeLabels
+from reprieve.engine.reach import affine, tolerated
+from reprieve.engine.table import NodeTable, Repelling
+from reprieve.objects.affinity import PodAffinityTerm, TopologySpreadConstraint
+from reprieve.objects.core import Namespace
+from reprieve.objects.meta import LabelSelector, SelectorRequirement
+from reprieve.world import ANY_ADDRESS, PodFacts
+
+PLENTY = 2**40
+Matches = Callable[[str, dict[str, str]], bool]
+
+
+class Row(NamedTuple):
+    """Slack over nodes, and the weight of each node's pods rank by rank. `name` is for explanations."""
+
+    name: str
+    slack: Ints
+    weight: Ints
+
+
+class Company(NamedTuple):
+    """All rows of a newcomer.
+
+    `near` are the rows of required affinity: they may all be short where `alone` says that nobody it could be near
+    is left anywhere and it would be its own company. `out` are nodes that no preemption brings into reach.
+    """
+
+    rows: list[Row]
+    near: list[Row]
+    alone: Row | None
+    out: Mask
+
+
+def company(table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> Company:
+    """Everything that other pods mean to this one; `above` are the nominated pods it has to leave room for."""
+    builder = _Builder(table, labels, facts, above)
+    rows = [*builder.ports(), *builder.own_anti_affinity(), *builder.repelled(), *builder.spread()]
+    near, alone = builder.affinity()
+    return Company(rows, near, alone, builder.out)
+
+
+def concerned(table: NodeTable, facts: PodFacts) -> bool:
+    """Whether anything here can matter to this pod."""
+    spec = facts.pod.spec
+    affinity = spec.affinity
+    return bool(
+        facts.host_ports
+        or (affinity and (affinity.pod_affinity or affinity.pod_anti_affinity))
+        or spec.topology_spread_constraints
+        or len(table.repels) > 1
+    )
+
+
+class _Builder:
+    def __init__(self, table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> None:
+        self.table = table
+        self.labels = labels
+        self.facts = facts
+        self.above = above
+        self.own = facts.pod.metadata.labels
+        self.out = np.zeros(table.size, dtype=np.bool_)
+        self.depth = table.depth
+
+    # Host ports
+
+    def ports(self) -> Iterable[Row]:
+        if not self.facts.host_ports:
+            return
+        weight = np.zeros((self.depth, self.table.size), dtype=np.int64)
+        for facts in self.table.ported.values():
+            if _ports_conflict(self.facts, facts):
+                node = self.table.index[facts.node]
+                weight[self.table.residents[node].index(facts), node] = 1
+        slack = -weight.sum(axis=0)
+        self._leave_room(slack, lambda other, _: int(_ports_conflict(self.facts, other)))
+        yield Row("HostPort", slack, weight)
+
+    # Anti-affinity, both ways
+
+    def own_anti_affinity(self) -> Iterable[Row]:
+        affinity = self.facts.pod.spec.affinity
+        for term in affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ():
+            matches = term_matches(self.table, term, self.facts)
+            row = self._repulsion("AntiAffinity", term.topology_key, self._kinds(matches)[self._ranked("labels")])
+            self._leave_room(row.slack, partial(self._meets, term, matches))
+            yield row
+
+    def _meets(self, term: PodAffinityTerm, matches: Matches, other: PodFacts, node: int) -> int:
+        has_key = self.labels.column(term.topology_key)[0][node] != 0
+        return int(bool(has_key) and matches(other.key[0], other.pod.metadata.labels))
+
+    def repelled(self) -> Iterable[Row]:
+        """Running pods whose own anti-affinity means this one: asked once for each kind of pod."""
+        keys: dict[str, Ints] = {}
+        for number, kind in enumerate(self.table.repels.items):
+            for term in self._repelling_terms(kind):
+                lookup = keys.setdefault(term.topology_key, np.zeros(len(self.table.repels), dtype=np.int64))
+                lookup[number] += 1
+        for key, lookup in keys.items():
+            yield self._repulsion("KeptAway", key, lookup[self._ranked("repels")])
+        slack = np.zeros(self.table.size, dtype=np.int64)
+        self._leave_room(slack, self._repels_from)
+        if slack.any():
+            yield Row("KeptAway", slack, np.zeros((self.depth, self.table.size), dtype=np.int64))
+
+    def _repelling_terms(self, kind: Repelling | None) -> list[PodAffinityTerm]:
+        if kind is None:
+            return []
+        return [
+            term
+            for term in kind.terms
+            if _term_matches(self.table, term, kind.namespace, kind.labels)(self.facts.key[0], self.own)
+        ]
+
+    def _repels_from(self, other: PodFacts, node: int) -> int:
+        affinity = other.pod.spec.affinity
+        terms = affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
+        return sum(
+            self.labels.column(term.topology_key)[0][node] != 0
+            and term_matches(self.table, term, other)(self.facts.key[0], self.own)
+            for term in terms
+        )
+
+    def _repulsion(self, name: str, key: str, meant: Ints) -> Row:
+        """Nobody who is meant may be left in the domain."""
+        codes, _ = self.labels.column(key)
+        weight = meant * (codes != 0)
+        return Row(name, -_per_domain(codes, weight.sum(axis=0)), weight)
+
+    # Affinity
+
+    def affinity(self) -> tuple[list[Row], Row | None]:
+        affinity = self.facts.pod.spec.affinity
+        terms = affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
+        if not terms:
+            return [], None
+        all_match = [term_matches(self.table, term, self.facts) for term in terms]
+        kinds = self._kinds(lambda namespace, labels: all(match(namespace, labels) for match in all_match))
+        meant = kinds[self._ranked("labels")]
+        near, keyed = [], np.zeros(self.table.size, dtype=np.bool_)
+        for term in terms:
+            codes, _ = self.labels.column(term.topology_key)
+            self.out |= codes == 0
+            keyed |= codes != 0
+            weight = meant * (codes != 0)
+            near.append(Row("Affinity", _per_domain(codes, weight.sum(axis=0)) - 1, -weight))
+        if not all(match(self.facts.key[0], self.own) for match in all_match):
+            return near, None
+        weight = meant * keyed
+        anywhere = np.full(self.table.size, weight.sum(), dtype=np.int64)
+        return near, Row("Affinity", -anywhere, weight)
+
+    # Spreading
+
+    def spread(self) -> Iterable[Row]:
+        hard = [
+            item
+            for item in self.facts.pod.spec.topology_spread_constraints
+            if item.when_unsatisfiable == "DoNotSchedule"
+        ]
+        everywhere = np.ones(self.table.size, dtype=np.bool_)
+        for constraint in hard:
+            everywhere &= self.labels.column(constraint.topology_key)[0] != 0
+        for constraint in hard:
+            yield self._spread(constraint, everywhere)
+
+    def _spread(self, constraint: TopologySpreadConstraint, eligible: Mask) -> Row:
+        """How many more matching pods each node's domain takes before it is too far above the emptiest other.
+
+        Taking pods off a node lowers its own domain only: once that is the emptiest, the newcomer may come.
+        """
+        codes, _ = self.labels.column(constraint.topology_key)
+        self.out |= codes == 0
+        eligible = eligible & self._counted(constraint)
+        selector = _merged(constraint.label_selector, constraint.match_label_keys, self.own)
+        namespace = self.facts.key[0]
+        kinds = self._kinds(lambda other, labels: other == namespace and selector.matches(labels))
+        weight = kinds[self._ranked("labels")] * eligible
+        running = (weight * (self._ranked("leaves") == 0)).sum(axis=0)
+        counts = _per_domain(codes, running)
+        itself = int(selector.matches(self.own))
+        slack = constraint.max_skew - itself + self._emptiest_other(constraint, codes, eligible, counts) - counts
+        self._leave_room(
+            slack, lambda other, _: int(other.key[0] == namespace and selector.matches(other.pod.metadata.labels))
+        )
+        return Row("TopologySpread", slack, weight)
+
+    def _counted(self, constraint: TopologySpreadConstraint) -> Mask:
+        """Nodes that count, by the constraint's node policies."""
+        mask = np.ones(self.table.size, dtype=np.bool_)
+        if constraint.node_affinity_policy == "Honor":
+            mask &= affine(self.labels, self.facts.pod.spec)
+        if constraint.node_taints_policy == "Honor":
+            mask &= tolerated(self.table, self.facts.pod.spec.tolerations)
+        return mask
+
+    def _emptiest_other(self, constraint: TopologySpreadConstraint, codes: Ints, eligible: Mask, counts: Ints) -> Ints:
+        """For each node the smallest count among the domains it is not in."""
+        domains, first = np.unique(codes[eligible], return_index=True)
+        if constraint.min_domains is not None and len(domains) < constraint.min_domains:
+            return np.zeros(self.table.size, dtype=np.int64)
+        by_domain = counts[eligible][first]
+        if not len(domains):
+            return np.full(self.table.size, PLENTY, dtype=np.int64)
+        order = np.argsort(by_domain, kind="stable")
+        least = int(by_domain[order[0]])
+        second = int(by_domain[order[1]]) if len(order) > 1 else PLENTY
+        return np.where(codes == domains[order[0]], second, least)
+
+    # Shared
+
+    def _ranked(self, name: str) -> Ints:
+        return self.table.ranked(name, slice(0, self.table.size))
+
+    def _kinds(self, matches: Matches) -> Ints:
+        """1 for each kind of pod that is meant: asked once for each set of labels in a namespace."""
+        return np.array(
+            [0 if kind is None else int(matches(kind[0], dict(kind[1]))) for kind in self.table.labels.items],
+            dtype=np.int64,
+        )
+
+    def _leave_room(self, slack: Ints, weight: Callable[[PodFacts, int], int]) -> None:
+        """A nominated pod counts as present on its node."""
+        for node, pods in self.above.items():
+            for other in pods:
+                slack[node] -= weight(other, node)
+
+
+def _ports_conflict(one: PodFacts, other: PodFacts) -> bool:
+    return any(
+        port == port2 and protocol == protocol2 and (address == address2 or ANY_ADDRESS in (address, address2))
+        for address, protocol, port in one.host_ports
+        for address2, protocol2, port2 in other.host_ports
+    )
+
+
+def _per_domain(codes: Ints, counts: Ints) -> Ints:
+    """For each node what all nodes of its domain have together; a node outside all domains has nothing."""
+    totals = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(totals, codes, counts)
+    totals[0] = 0
+    return totals[codes]
+
+
+def term_matches(table: NodeTable, term: PodAffinityTerm, owner: PodFacts) -> Matches:
+    return _term_matches(table, term, owner.key[0], owner.pod.metadata.labels)
+
+
+def _term_matches(table: NodeTable, term: PodAffinityTerm, namespace: str, own: dict[str, str]) -> Matches:
+    """Whether a term means a pod of some namespace with some labels."""
+    selector = _merged(term.label_selector, term.match_label_keys, own, term.mismatch_label_keys)
+    named = term.namespaces or (() if term.namespace_selector is not None else (namespace,))
+
+    def in_scope(other: str) -> bool:
+        if other in named:
+            return True
+        if term.namespace_selector is None:
+            return False
+        found = table.world.get(Namespace, other)
+        return term.namespace_selector.matches(found.metadata.labels if found else {})
+
+    return lambda other, labels: in_scope(other) and selector.matches(labels)
+
+
+_NOBODY = LabelSelector(match_expressions=(SelectorRequirement(key="", operator="Exists"),))
+
+
+def _merged(
+    selector: LabelSelector | None,
+    match_keys: tuple[str, ...],
+    own: dict[str, str],
+    mismatch_keys: tuple[str, ...] = (),
+) -> LabelSelector:
+    """A selector with the newcomer's own labels mixed in; none at all means nobody."""
+    if selector is None:
+        return _NOBODY
+    extra = [SelectorRequirement(key=key, operator="In", values=(own[key],)) for key in match_keys if key in own]
+    extra += (SelectorRequirement(key=key, operator="NotIn", values=(own[key],)) for key in mismatch_keys if key in own)
+    if not extra:
+        return selector
+    return LabelSelector(match_labels=selector.match_labels, match_expressions=(*selector.match_expressions, *extra))

@@ -1,0 +1,107 @@
+"""The answer: who makes way for whom, where, and why; complete, and made only as far as somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from reprieve.engine.reasons import Reason
+
+Outcome = Literal["Fits", "Preempt", "Wait", "Unschedulable"]
+
+
+class Victim(msgspec.Struct, frozen=True):
+    unit: str
+    reason: Reason
+    pdb_violation: bool = False
+    group: str = ""
+
+
+class Spared(msgspec.Struct, frozen=True):
+    """A candidate that stays: by which rule, and in which domain it was looked at."""
+
+    unit: str
+    reason: Reason
+    domain: str = ""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a domain would have cost."""
+
+    victims: list[str]
+    pdb_violations: int = 0
+
+
+class Details(msgspec.Struct, frozen=True):
+    """What a plan knows beyond its victims: every domain's cost, everybody who was spared, every domain's obstacle."""
+
+    candidates: dict[str, Cost] = {}
+    spared: list[Spared] = []
+    obstacles: dict[str, str] = {}
+
+
+def no_details() -> Details:
+    return Details()
+
+
+class StalePlan(RuntimeError):
+    """Details were asked for after the world had moved on."""
+
+
+class Plan:
+    """One decision. Nothing is changed by making it; whoever commits it acts on the victims and the placement."""
+
+    def __init__(
+        self,
+        preemptor: str,
+        policy: str,
+        outcome: Outcome,
+        message: str,
+        *,
+        domain: str = "",
+        placement: dict[str, str] | None = None,
+        victims: list[Victim] | None = None,
+        waiting_for: list[str] | None = None,
+        criterion: str = "",
+        details: Callable[[], Details] = no_details,
+    ) -> None:
+        self.preemptor = preemptor
+        self.policy = policy
+        self.outcome: Outcome = outcome
+        self.message = message
+        self.domain = domain
+        self.placement = placement or {}
+        self.victims = victims or []
+        self.waiting_for = waiting_for or []
+        self.criterion = criterion
+        self._details = details
+
+    @cached_property
+    def details(self) -> Details:
+        """Worked out when first asked for, which must be before the world moves on."""
+        return self._details()
+
+    def __repr__(self) -> str:
+        return f"Plan({self.preemptor}: {self.outcome} {self.domain} {[victim.unit for victim in self.victims]})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash((self.preemptor, self.outcome, self.domain))
+
+    def _identity(self) -> tuple[Any, ...]:
+        return (
+            self.preemptor,
+            self.policy,
+            self.outcome,
+            self.domain,
+            self.placement,
+            self.victims,
+            self.waiting_for,
+            self.criterion,
+            self.message,
+        )

@@ -1,0 +1,124 @@
+"""The search that all policies share, over many domains at once.
+
+A domain is a place the preemptor could go: a node, a flavor, a member cluster, the whole cluster. In each stand
+candidates, rank by rank in the policy's order. The steps are the same everywhere:
+
+    remove      take candidates away, all of them or until the preemptor fits
+    reprieve    give them back, the most important first, as long as the preemptor still fits
+    choose      the domain that costs least, by criteria tried in order
+
+A ledger answers whether the preemptor fits while units leave and come back. It works on its own copy of the numbers:
+whatever a search does, the table it came from is untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from reprieve.engine.columns import Ints, Mask
+
+
+class Ledger(Protocol):
+    """Does it fit? In every domain at once."""
+
+    def fits(self) -> Mask: ...
+
+    def remove(self, rank: int, where: Mask) -> None:
+        """The unit at this rank leaves, in these domains."""
+
+    def give_back(self, rank: int, where: Mask) -> Mask:
+        """The unit at this rank returns where the preemptor still fits beside it; tells where it stayed."""
+
+
+class SlackLedger:
+    """Integer slack in rows over domains: it fits where none is negative.
+
+    `weights` are what each candidate gives to each row when it leaves, rank by rank. The last `near` rows may be
+    negative together where the row `alone` is not: a pod that wants company may be the first of its kind.
+    """
+
+    def __init__(self, slack: Ints, weights: Sequence[Ints] | Ints, near: int = 0, alone: int | None = None) -> None:
+        self._slack = slack
+        self._weights = weights
+        self._near = near
+        self._alone = alone
+
+    def fits(self) -> Mask:
+        return self._enough(self._slack)
+
+    def remove(self, rank: int, where: Mask) -> None:
+        self._slack += self._weights[rank] * where
+
+    def give_back(self, rank: int, where: Mask) -> Mask:
+        trial = self._slack - self._weights[rank]
+        stays: Mask = where & self._enough(trial)
+        np.copyto(self._slack, trial, where=stays)
+        return stays
+
+    def _enough(self, slack: Ints) -> Mask:
+        if not self._near:
+            return _all(slack >= 0)
+        hard = slack[: self._alone if self._alone is not None else len(slack) - self._near]
+        near = _all(slack[len(slack) - self._near :] >= 0)
+        if self._alone is not None:
+            near |= slack[self._alone] >= 0
+        return _all(hard >= 0) & near
+
+
+def _all(rows: Mask) -> Mask:
+    return np.logical_and.reduce(rows, axis=0)  # type: ignore[no-any-return]
+
+
+def remove_all(ledger: Ledger, candidates: Mask) -> Mask:
+    """Take all candidates away; tells where the preemptor fits then."""
+    for rank, where in enumerate(candidates):
+        if where.any():
+            ledger.remove(rank, where)
+    return ledger.fits()
+
+
+def reprieve(ledger: Ledger, victims: Mask, classes: Sequence[Mask]) -> Mask:
+    """Give victims back, class after class and in each from the top; tells who cannot be spared."""
+    victims = victims.copy()
+    for members in classes:
+        for rank, where in enumerate(members & victims):
+            if where.any():
+                victims[rank] &= ~ledger.give_back(rank, where)
+    return victims
+
+
+class Criterion(NamedTuple):
+    """One way to tell domains apart: less is better."""
+
+    name: str
+    values: Ints
+
+
+class Choice(NamedTuple):
+    """The domain that was chosen, and the criterion that decided."""
+
+    domain: int
+    criterion: str
+
+
+ONLY_CANDIDATE = "OnlyCandidate"
+TIE_BREAK = "TieBreak"
+
+
+def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
+    """The best of the possible domains: criteria in order, each among those the ones before could not tell apart."""
+    left = np.flatnonzero(possible)
+    if not len(left):
+        return None
+    decided = ONLY_CANDIDATE
+    for criterion in criteria:
+        if len(left) == 1:
+            break
+        values = criterion.values[left]
+        best = left[values == values.min()]
+        if len(best) < len(left):
+            left, decided = best, criterion.name
+    return Choice(int(left[0]), decided)

@@ -1,0 +1,1 @@
+"""The policies: each reads like the design it came from."""

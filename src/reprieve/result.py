@@ -1,0 +1,91 @@
+"""What `plan` answers: decisions and their reasons, in the form that other programs rely on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from reprieve import texts
+from reprieve.engine.plan import Plan
+from reprieve.objects.problems import Problem
+
+
+class Decision(msgspec.Struct, frozen=True, rename="camel"):
+    """One decision, complete with reasons for the chosen and for the spared."""
+
+    preemptor: str
+    policy: str
+    outcome: str
+    domain: str | None
+    placement: dict[str, str]
+    victims: list[dict[str, Any]]
+    candidates: dict[str, dict[str, Any]]
+    spared: list[dict[str, str]]
+    message: str
+    criterion: str = ""
+    waiting_for: list[str] = []
+    obstacles: dict[str, str] = {}
+
+
+class Result(msgspec.Struct, frozen=True, rename="camel"):
+    """The whole answer."""
+
+    now: str
+    decisions: list[Decision]
+    admitted: list[str] = []
+    left: list[str] = []
+    order: list[str] = []
+    priorities: dict[str, dict[str, Any]] = {}
+    warnings: list[Problem] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = msgspec.to_builtins(self)
+        answer["warnings"] = [str(problem) for problem in self.warnings]
+        return answer
+
+    @property
+    def decision(self) -> Decision:
+        """The decision, where one was asked for."""
+        if len(self.decisions) != 1:
+            raise ValueError(f"there are {len(self.decisions)} decisions, not one")
+        return self.decisions[0]
+
+
+def decision(plan: Plan) -> Decision:
+    """A plan with everything it knows."""
+    details = plan.details
+    return Decision(
+        preemptor=plan.preemptor,
+        policy=plan.policy,
+        outcome=plan.outcome,
+        domain=plan.domain or None,
+        placement=plan.placement,
+        victims=[
+            {
+                "unit": victim.unit,
+                "reason": victim.reason.rule,
+                "pdbViolation": victim.pdb_violation,
+                "message": texts.describe(victim.reason),
+                **({"group": victim.group} if victim.group else {}),
+            }
+            for victim in plan.victims
+        ],
+        candidates={
+            domain: {"victims": cost.victims, "pdbViolations": cost.pdb_violations}
+            for domain, cost in details.candidates.items()
+        },
+        spared=[
+            {
+                "unit": spared.unit,
+                "rule": spared.reason.rule,
+                "message": texts.describe(spared.reason),
+                "domain": spared.domain,
+            }
+            for spared in details.spared
+        ],
+        message=plan.message,
+        criterion=plan.criterion,
+        waiting_for=plan.waiting_for,
+        obstacles=details.obstacles,
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import loading
+from benchmarks import loading, pods
 
-SUITES = {"loading": loading.run}
+SUITES = {"loading": loading.run, "pods": pods.run}
 
 
 def main() -> None:

@@ -70,9 +70,7 @@ def decide(
     assignment: Mapping[str, str] | None = None,
 ) -> Result:
     """Decide over what was read. What admission would refuse is a warning here: live clusters contain it."""
-    if [problem for problem in loaded.errors if problem.stage == "read"]:
-        raise InvalidInput(problem for problem in loaded.errors if problem.stage == "read")
-    planner = Planner(loaded, settings, _moment(now))
+    planner = Planner(usable(loaded), settings, moment_of(now))
     if assignment:
         raise Unsupported("a forced assignment needs the quota policy, which this version does not have")
     if preemptor is None:
@@ -80,7 +78,15 @@ def decide(
     return planner.single(preemptor)
 
 
-def _moment(now: str | datetime | None) -> datetime:
+def usable(loaded: Loaded) -> Loaded:
+    """What was read, or every reason why it could not be."""
+    unread = [problem for problem in loaded.errors if problem.stage == "read"]
+    if unread:
+        raise InvalidInput(unread)
+    return loaded
+
+
+def moment_of(now: str | datetime | None) -> datetime:
     if now is None:
         return datetime.now(UTC)
     if isinstance(now, str):
@@ -108,7 +114,7 @@ class Planner:
     def single(self, preemptor: Preemptor) -> Result:
         """The decision for one unit."""
         self._refuse_foreign(preemptor)
-        facts = self._find(preemptor)
+        facts = self.preemptor(preemptor)
         made = self.decide(facts)
         return self._result([decision(made)], priorities=_priorities([facts]))
 
@@ -130,20 +136,26 @@ class Planner:
     def decide(self, facts: PodFacts) -> Plan:
         return self._pods.decide(facts, self._moment)
 
-    def _find(self, preemptor: Preemptor) -> PodFacts:
-        kind, namespace, name = unit_of(preemptor)
+    def pod(self, unit: Preemptor) -> PodFacts:
+        """The pod of that name."""
+        kind, namespace, name = unit_of(unit)
         facts = self.world.pods.get((namespace, name))
         if kind != "Pod" or facts is None:
             known = [other.unit for other in self.world.pods.values()]
             asked = f"{kind}/{namespace}/{name}"
-            raise _question(f"there is no {asked} among what was read", did_you_mean(asked, known))
+            raise question(f"there is no {asked} among what was read", did_you_mean(asked, known))
+        return facts
+
+    def preemptor(self, unit: Preemptor) -> PodFacts:
+        """The pod of that name, if there is anything to decide for it."""
+        facts = self.pod(unit)
         if facts.node:
-            raise _question(f"{facts.unit} already runs on {facts.node}: there is nothing to decide")
+            raise question(f"{facts.unit} already runs on {facts.node}: there is nothing to decide")
         if facts.pod.finished or facts.pod.terminating:
-            raise _question(f"{facts.unit} is at its end: there is nothing to decide")
+            raise question(f"{facts.unit} is at its end: there is nothing to decide")
         if facts.pod.spec.scheduling_gates:
             gates = ", ".join(gate.name for gate in facts.pod.spec.scheduling_gates)
-            raise _question(f"{facts.unit} is held by scheduling gates ({gates}): there is nothing to decide yet")
+            raise question(f"{facts.unit} is held by scheduling gates ({gates}): there is nothing to decide yet")
         return facts
 
     def _refuse_foreign(self, preemptor: Preemptor | None) -> None:
@@ -199,18 +211,18 @@ def unit_of(preemptor: Preemptor) -> tuple[str, str, str]:
     if isinstance(preemptor, Mapping):
         kind, name = preemptor.get("kind"), preemptor.get("name")
         if not isinstance(kind, str) or not isinstance(name, str):
-            raise _question("the preemptor needs a kind and a name")
+            raise question("the preemptor needs a kind and a name")
         return kind, str(preemptor.get("namespace", "")), name
     parts = preemptor.split("/")
     if len(parts) not in (2, 3, 4) or not parts[0] or not parts[-1]:
-        raise _question(f"{preemptor!r} names no unit", "it must be KIND/NAMESPACE/NAME, such as Pod/default/a")
+        raise question(f"{preemptor!r} names no unit", "it must be KIND/NAMESPACE/NAME, such as Pod/default/a")
     if len(parts) == 2:
         parts.insert(1, "default")
     kinds = {kind.lower(): kind for kind in KINDS}
     return kinds.get(parts[0].lower().removesuffix("s"), parts[0]), parts[1], "/".join(parts[2:])
 
 
-def _question(message: str, allowed: str = "") -> InvalidInput:
+def question(message: str, allowed: str = "") -> InvalidInput:
     return InvalidInput([Problem(origin=Origin("--for", 0), message=message, allowed=allowed)])
 
 

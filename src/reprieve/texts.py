@@ -18,14 +18,14 @@ from reprieve.engine.reasons import (
 _MOST_NAMES = 3
 OBSTACLES = {
     1: "cordoned",
-    2: "has a taint that the pod does not tolerate",
+    2: "tainted, and the pod does not tolerate it",
     3: "not the node it names",
-    4: "does not match its node selector or affinity",
-    5: "is gone",
-    6: "lacks a topology key or the company that it requires",
+    4: "not what its node selector or affinity asks for",
+    5: "gone",
+    6: "without the topology key or the company that it requires",
 }
-TOO_SMALL = "too small even without every pod that could make way"
-NO_CANDIDATES = "has nobody who could make way"
+TOO_SMALL = "too small even without everybody who could make way"
+NO_CANDIDATES = "nobody there may be asked to make way"
 CRITERIA = {
     "FewestBudgetViolations": "it breaks the fewest disruption budgets",
     "LowestHighestPriority": "its most important victim ranks lowest",
@@ -54,6 +54,10 @@ def describe(reason: Reason) -> str:
             return "the preemptor fits beside it"
         case CheaperElsewhere(domain, criterion):
             return f"{domain} was chosen instead: {CRITERIA.get(criterion, criterion)}"
+
+
+def count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def moment(microseconds: int) -> str:
@@ -102,6 +106,26 @@ def unschedulable(unit: str, obstacles: Mapping[str, str]) -> str:
     summary = "; ".join(f"{count} {text}" for text, count in sorted(counts.items(), key=lambda item: -item[1]))
     nodes = f"{len(obstacles)} node{'' if len(obstacles) == 1 else 's'}"
     return f"{unit} cannot be placed, and no preemption helps: {nodes}: {summary}."
+
+
+def not_chosen(unit: str, why: str, outcome: str) -> str:
+    if outcome == "Fits":
+        return f"{unit} stays: nobody has to make way."
+    return f"{unit} stays: {why}."
+
+
+def whereabouts(unit: str, node: str, *, finished: bool, gated: bool) -> str:
+    if finished:
+        return f"{unit} has finished: it holds nothing any more."
+    if gated:
+        return f"{unit} is held by scheduling gates: nobody tries to place it yet."
+    return f"{unit} runs on {node}." if node else f"{unit} is leaving."
+
+
+def marked(unit: str, reason: str, message: str, *, leaving: bool) -> str:
+    """What its DisruptionTarget condition says."""
+    state = "is being disrupted" if leaving else "is marked for disruption"
+    return f"{unit} {state} ({reason}){': ' + message if message else '.'}"
 
 
 def obstacle(reach: int, *, candidates: bool) -> str:

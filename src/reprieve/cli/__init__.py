@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from reprieve import __version__
-from reprieve.cli import check
+from reprieve.cli import check, explain, plan, test
 from reprieve.objects.problems import ReprieveError
 
 app = typer.Typer(
@@ -19,6 +19,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+app.command("plan")(plan.plan)
+app.command("explain")(explain.explain)
+app.command("test")(test.test)
 app.command("check")(check.check)
 
 

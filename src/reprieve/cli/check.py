@@ -11,6 +11,7 @@ from reprieve.cli.options import Files, Format, Output, Strict
 from reprieve.objects.admission import admit_all
 from reprieve.objects.loading import Loaded, load
 from reprieve.objects.problems import Problem
+from reprieve.texts import count
 
 Old = Annotated[
     list[str] | None,
@@ -44,21 +45,19 @@ def review(paths: list[str], old: list[str], *, strict: bool = False) -> tuple[L
     """Read and admit: the objects, and the problems of both."""
     before = load(old)
     loaded = load(paths, strict=strict)
-    problems = [*before.errors, *loaded.problems, *admit_all(loaded.entries, before.entries)]
-    return loaded, problems
+    found = [*loaded.problems, *admit_all(loaded.entries, before.entries)]
+    order = {file: place for place, file in enumerate(dict.fromkeys(problem.origin.file for problem in found))}
+    found.sort(key=lambda problem: (order[problem.origin.file], problem.origin.document, problem.origin.item or 0))
+    return loaded, [*before.errors, *found]
 
 
 def summary(loaded: Loaded, errors: int, warnings: int) -> str:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in loaded.counts().items())
-    read = f"{_count(len(loaded.entries), 'object')} from {_count(loaded.documents, 'document')}"
+    kinds = ", ".join(f"{number} {kind}" for kind, number in loaded.counts().items())
+    read = f"{count(len(loaded.entries), 'object')} from {count(loaded.documents, 'document')}"
     verdict = ", ".join(
-        part for part in (errors and _count(errors, "error"), warnings and _count(warnings, "warning")) if part
+        part for part in (errors and count(errors, "error"), warnings and count(warnings, "warning")) if part
     )
     return f"{read}{': ' + kinds if kinds else ''}\n{verdict or 'All is well.'}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _report(loaded: Loaded, problems: list[Problem]) -> dict[str, Any]:

@@ -7,6 +7,10 @@ from typing import Annotated
 
 import typer
 
+from reprieve.configuration import GATES, Settings, configure, parse_gates
+from reprieve.objects.documents import read_file
+from reprieve.objects.problems import InvalidInput, Origin, Problem
+
 
 class Output(StrEnum):
     text = "text"
@@ -22,5 +26,35 @@ Files = Annotated[
         help="Manifests to read: a file, a directory with all below it, or - for standard input. Repeatable.",
     ),
 ]
-Format = Annotated[Output, typer.Option("--output", "-o", help="How to print the answer.")]
+Format = Annotated[Output, typer.Option("--output", "-o", metavar="text|json", help="How to print the answer.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Report fields that the API does not have.")]
+Now = Annotated[
+    str | None,
+    typer.Option("--now", metavar="TIME", help="The clock of the decision, such as 2026-01-01T12:00:00Z; else now."),
+]
+Config = Annotated[
+    str | None, typer.Option("--config", metavar="FILE", help="Reprieve's own settings, in YAML or JSON.")
+]
+Gates = Annotated[
+    str | None,
+    typer.Option("--feature-gates", metavar="A=true,B=false", help=f"Switch features: {', '.join(sorted(GATES))}."),
+]
+
+
+def settings_from(config: str | None, gates: str | None) -> Settings:
+    """Settings from a file, with the gates of the command line on top."""
+    given = parse_gates(gates) if gates else None
+    if config is None:
+        return configure(None, given)
+    documents = [document for document in read_file(config) if document.problem or document.plain() is not None]
+    problems = [
+        Problem(origin=document.origin, message=document.problem.message)
+        for document in documents
+        if document.problem is not None
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    data = documents[0].plain() if documents else {}
+    if len(documents) > 1 or not isinstance(data, dict):
+        raise InvalidInput([Problem(origin=Origin(config, 0), message="not one object of settings")])
+    return configure(data, given, file=config)

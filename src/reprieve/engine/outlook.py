@@ -68,12 +68,12 @@ class Outlook:
         """Raised each time it is asked for another pod: what was read from it before may no longer hold."""
         self._personal = self._own(facts)
         self.reach = unreachable(table, labels, facts.pod.spec)
-        rows = {table.row(name): min(units, LARGEST) for name, units in facts.requests.items() if units > 0}
-        self._rows = np.array(list(rows), dtype=np.int64)
-        self._needs = np.array(list(rows.values()), dtype=np.int64)
+        self._names = [name for name, units in facts.requests.items() if units > 0]
+        self._rows = np.array([table.row(name) for name in self._names], dtype=np.int64)
+        self._needs = np.array([min(facts.requests[name], LARGEST) for name in self._names], dtype=np.int64)
         self.company: Company | None = None
         if concerned(table, facts):
-            self.company = company(table, labels, facts, self._above(facts))
+            self.company = company(table, labels, facts, self._above(facts, slice(None)))
             self.reach[self.company.out & (self.reach == 0)] = OUT_OF_COMPANY
         self._allocate()
         self.renew(slice(0, table.size), facts)
@@ -119,18 +119,16 @@ class Outlook:
         node = self.table.index.get(facts.nominated) if facts.nominated else None
         return [] if node is None else [node]
 
-    def _above(self, facts: PodFacts | None) -> dict[int, list[PodFacts]]:
+    def _above(self, facts: PodFacts, nodes: Nodes) -> dict[int, list[PodFacts]]:
         """Nominated pods that count as present: of equal or higher priority, and never the pod itself."""
-        found = {}
-        for node, pods in self.table.nominated.items():
-            counted = [
-                other for other in pods if other.priority >= self.priority and (facts is None or other.key != facts.key)
-            ]
-            if counted:
-                found[node] = counted
-        return found
+        nominated = self.table.nominated
+        looked_at = nominated if isinstance(nodes, slice) else [node for node in nodes.tolist() if node in nominated]
+        return {
+            node: [other for other in nominated[node] if other.priority >= self.priority and other.key != facts.key]
+            for node in looked_at
+        }
 
-    def renew(self, nodes: Nodes, facts: PodFacts | None) -> None:
+    def renew(self, nodes: Nodes, facts: PodFacts) -> None:
         """Look at some nodes again."""
         slack = self._slack(nodes, facts)
         reachable = self.reach[nodes] == 0
@@ -143,32 +141,25 @@ class Outlook:
         self.victims[:, nodes] = False
         self.violating[:, nodes] = False
         possible = candidates.any(axis=0) & reachable & ~spoiled
-        where = np.flatnonzero(possible)
-        numbers = np.arange(self.table.size)[nodes]
         self.feasible[nodes] = False
-        if len(where):
-            self._search(numbers[where], slack[:, where], candidates[:, where], depth)
+        if possible.all():
+            self._search(nodes, slack, candidates, depth)
+        elif possible.any():
+            where = np.flatnonzero(possible)
+            self._search(np.arange(self.table.size)[nodes][where], slack[:, where], candidates[:, where], depth)
 
-    def _slack(self, nodes: Nodes, facts: PodFacts | None) -> Ints:
+    def _slack(self, nodes: Nodes, facts: PodFacts) -> Ints:
         """What is left on each node beside the pod, in every row that matters to it."""
         table = self.table
-        slack = (table.allocatable[self._rows][:, nodes] - table.used[self._rows][:, nodes]) - self._needs[:, None]
-        positions = self._positions(nodes)
-        for node, pods in self._above(facts).items():
-            position = positions.get(node) if positions is not None else node
-            if position is not None:
-                for other in pods:
-                    slack[:, position] -= [min(other.requests.of(name), LARGEST) for name in self._names()]
+        rows = self._rows if isinstance(nodes, slice) else self._rows[:, None]
+        slack = table.allocatable[rows, nodes] - table.used[rows, nodes] - self._needs[:, None]
+        for node, pods in self._above(facts, nodes).items():
+            place = node if isinstance(nodes, slice) else int(np.searchsorted(nodes, node))
+            for other in pods:
+                slack[:, place] -= [min(other.requests.of(name), LARGEST) for name in self._names]
         if self.company is None:
             return slack
         return np.vstack([slack, *(row.slack[nodes] for row in self._company_rows())])
-
-    def _positions(self, nodes: Nodes) -> dict[int, int] | None:
-        return None if isinstance(nodes, slice) else {int(node): place for place, node in enumerate(nodes)}
-
-    def _names(self) -> list[str]:
-        by_row = {row: name for name, row in self.table.resources.items()}
-        return [by_row[int(row)] for row in self._rows]
 
     def _company_rows(self) -> list[Row]:
         """In the order a ledger wants: what must hold, what it would be alone, what may then be short."""
@@ -196,7 +187,7 @@ class Outlook:
                 spoiled |= meant.any(axis=0)
         return protected, spoiled
 
-    def _search(self, nodes: Ints, slack: Ints, candidates: Mask, depth: int) -> None:
+    def _search(self, nodes: Nodes, slack: Ints, candidates: Mask, depth: int) -> None:
         """Remove, reprieve, and note the price."""
         ledger = SlackLedger(slack, self._weights(nodes, depth), *self._near())
         fits = remove_all(ledger, candidates)
@@ -208,18 +199,21 @@ class Outlook:
         self.violating[:depth, nodes] = violating
         self._price(nodes, victims, violating & victims)
 
-    def _weights(self, nodes: Ints, depth: int) -> Ints:
-        weights = self.table.requests[:depth, self._rows][:, :, nodes]
+    def _weights(self, nodes: Nodes, depth: int) -> Ints:
+        if isinstance(nodes, slice):
+            weights = self.table.requests[:depth, self._rows, nodes]
+        else:
+            weights = self.table.requests[np.ix_(np.arange(depth), self._rows, nodes)]
         if self.company is None:
             return weights
         rows = [row.weight[:depth, nodes][:, None, :] for row in self._company_rows()]
         return np.concatenate([weights, *rows], axis=1)
 
-    def _price(self, nodes: Ints, victims: Mask, violating: Mask) -> None:
+    def _price(self, nodes: Nodes, victims: Mask, violating: Mask) -> None:
         depth = len(victims)
         priority = self.table.ranks["priority"][:depth, nodes]
         first = victims.argmax(axis=0)
-        top = priority[first, np.arange(len(nodes))]
+        top = priority[first, np.arange(priority.shape[1])]
         start = self.table.ranks["start"][:depth, nodes]
         self.violations[nodes] = violating.sum(axis=0)
         self.top[nodes] = top

@@ -27,7 +27,7 @@ def unreachable(table: NodeTable, labels: NodeLabels, spec: PodSpec) -> Ints:
         (NODE_AFFINITY, ~affine(labels, spec)),
         (UNTOLERATED_TAINT, ~tolerated(table, spec.tolerations)),
         (CORDONED, _cordoned(table, spec.tolerations)),
-        (GONE, np.array([node is None for node in table.nodes], dtype=np.bool_)),
+        (GONE, table.gone[: table.size]),
     ):
         reasons[mask] = code
     return reasons

@@ -60,23 +60,26 @@ class SlackLedger:
 
     def _enough(self, slack: Ints) -> Mask:
         if not self._near:
-            return _all(slack >= 0)
+            return _none_short(slack)
         hard = slack[: self._alone if self._alone is not None else len(slack) - self._near]
-        near = _all(slack[len(slack) - self._near :] >= 0)
+        near = _none_short(slack[len(slack) - self._near :])
         if self._alone is not None:
             near |= slack[self._alone] >= 0
-        return _all(hard >= 0) & near
+        return _none_short(hard) & near
 
 
-def _all(rows: Mask) -> Mask:
-    return np.logical_and.reduce(rows, axis=0)  # type: ignore[no-any-return]
+def _none_short(rows: Ints) -> Mask:
+    """Row after row: there are few, and each is long."""
+    enough: Mask = rows[0] >= 0
+    for row in rows[1:]:
+        enough &= row >= 0
+    return enough
 
 
 def remove_all(ledger: Ledger, candidates: Mask) -> Mask:
     """Take all candidates away; tells where the preemptor fits then."""
-    for rank, where in enumerate(candidates):
-        if where.any():
-            ledger.remove(rank, where)
+    for rank in _taken(candidates):
+        ledger.remove(rank, candidates[rank])
     return ledger.fits()
 
 
@@ -84,10 +87,16 @@ def reprieve(ledger: Ledger, victims: Mask, classes: Sequence[Mask]) -> Mask:
     """Give victims back, class after class and in each from the top; tells who cannot be spared."""
     victims = victims.copy()
     for members in classes:
-        for rank, where in enumerate(members & victims):
-            if where.any():
-                victims[rank] &= ~ledger.give_back(rank, where)
+        asked = members & victims
+        for rank in _taken(asked):
+            victims[rank] &= ~ledger.give_back(rank, asked[rank])
     return victims
+
+
+def _taken(ranks: Mask) -> list[int]:
+    """The ranks at which anybody stands."""
+    found: list[int] = np.flatnonzero(ranks.any(axis=1)).tolist()
+    return found
 
 
 class Criterion(NamedTuple):

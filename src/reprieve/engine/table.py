@@ -146,6 +146,7 @@ class NodeTable:
         self.used: Ints = np.zeros((4, width), dtype=np.int64)
         self.occupied: Ints = np.zeros(width, dtype=np.int64)
         self.unschedulable: Mask = np.zeros(width, dtype=np.bool_)
+        self.gone: Mask = np.zeros(width, dtype=np.bool_)
         self.taint_set: Ints = np.zeros(width, dtype=np.int64)
         self.ranks = {name: np.full((8, width), empty, dtype=np.int64) for name, empty in _RANKED.items()}
         self.requests: Ints = np.zeros((8, 4, width), dtype=np.int64)
@@ -210,6 +211,7 @@ class NodeTable:
         for name, row in self.resources.items():
             self.allocatable[row, index] = min(node.allocatable.of(name), LARGEST)
         self.unschedulable[index] = node.spec.unschedulable
+        self.gone[index] = False
         self.taint_set[index] = self.taints.number(node.spec.taints)
         self.log.append(index)
         for facts in self.stray.pop(node.name, {}).values():
@@ -223,6 +225,7 @@ class NodeTable:
         for facts in leaving:
             self._take_pod(facts)
         self.nodes[index] = None
+        self.gone[index] = True
         self.allocatable[:, index] = 0
         self._ties = None
         self.epoch += 1
@@ -320,6 +323,7 @@ class NodeTable:
         self.used = resized(self.used, shape[1:], 0)
         self.occupied = resized(self.occupied, shape[2:], 0)
         self.unschedulable = resized(self.unschedulable, shape[2:], False)
+        self.gone = resized(self.gone, shape[2:], False)
         self.taint_set = resized(self.taint_set, shape[2:], 0)
         self.requests = resized(self.requests, shape, 0)
         for name, empty in _RANKED.items():

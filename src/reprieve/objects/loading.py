@@ -18,12 +18,11 @@ from reprieve.objects import yunikorn
 from reprieve.objects.core import ConfigMap
 from reprieve.objects.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.objects.documents import Document, decode_any, find_files, read_bytes, read_file
-from reprieve.objects.problems import Finding, Origin, Problem, Stage, did_you_mean, found, join_path
+from reprieve.objects.identity import DEFAULT_NAMESPACE, implied_type, is_list, label, meant_kind, reader_of, type_of
+from reprieve.objects.problems import Finding, Origin, Problem, Stage, found, join_path
 from reprieve.objects.registry import NAMESPACED, QUEUES, READERS, Reader, group_of, unit_name, versions_of
 from reprieve.objects.shapes import type_at
 from reprieve.objects.yaml_reader import SyntaxProblem, read_yaml
-
-DEFAULT_NAMESPACE = "default"
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -160,7 +159,7 @@ class _Loader:
         reader = READERS.get((peek.api_version, peek.kind))
         if reader is not None and self._typed_json(raw, reader, origin):
             return None
-        if reader is None and _is_list(peek.kind) and peek.items:
+        if reader is None and is_list(peek.kind) and peek.items:
             return self._json_items(peek, origin)
         return self._data(_guarded(raw), origin)
 
@@ -169,19 +168,19 @@ class _Loader:
             items = _ITEMS.decode(peek.items) or ()
         except msgspec.ValidationError:
             return self._report(origin, peek.kind, [_NO_ITEMS])
-        implied_type = _implied(peek.api_version, peek.kind)
-        implied = READERS.get(implied_type)
+        item_type = implied_type(peek.api_version, peek.kind)
+        implied = READERS.get(item_type)
         self._last = implied or self._last
         for number, raw in enumerate(items, 1):
             place = Origin(origin.file, origin.document, number)
             # Items are mostly of one kind: the last reader is tried first, and refuses what is not its own.
             own = self._last is implied or _NAMED.match(raw)
             if self._last is None or not own or not self._typed_json(raw, self._last, place):
-                self._untried_json(raw, place, implied_type)
+                self._untried_json(raw, place, item_type)
 
     def _untried_json(self, raw: msgspec.Raw, origin: Origin, implied: tuple[str, str]) -> None:
         data = _guarded(raw)
-        reader = _reader(*_type_of(data, implied)) if isinstance(data, dict) else None
+        reader = reader_of(*type_of(data, implied)) if isinstance(data, dict) else None
         if reader is None or not self._typed_json(raw, reader, origin):
             self._data(data, origin, implied)
         if reader is not None:
@@ -205,16 +204,16 @@ class _Loader:
             return self._report(origin, "", [finding])
         if "partitions" in data and "kind" not in data:
             return self._convert(data, QUEUES, origin)
-        api_version, kind = _type_of(data, implied)
-        if _is_list(kind) and ("items" in data or kind == "List" or _reader(*_implied(api_version, kind))):
-            return self._items(data, origin, kind, _implied(api_version, kind))
+        api_version, kind = type_of(data, implied)
+        if is_list(kind) and ("items" in data or kind == "List" or reader_of(*implied_type(api_version, kind))):
+            return self._items(data, origin, kind, implied_type(api_version, kind))
         missing = [
             Finding(f"$.{name}", "missing" if not value else found(value), f"it must be text such as {example}")
             for name, value, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod"))
             if not value or not isinstance(value, str)
         ]
         if missing:
-            return self._report(origin, _label(kind, data), missing)
+            return self._report(origin, label(kind, data), missing)
         reader = READERS.get((api_version, kind))
         if reader is None:
             return self._unknown(api_version, kind, data, origin)
@@ -223,13 +222,13 @@ class _Loader:
     def _items(self, data: dict[str, Any], origin: Origin, kind: str, implied: tuple[str, str]) -> None:
         items = data.get("items", "")
         if not isinstance(items, list | None):
-            return self._report(origin, _label(kind, data), [_NO_ITEMS])
+            return self._report(origin, label(kind, data), [_NO_ITEMS])
         for number, item in enumerate(items or (), 1):
             self._data(item, Origin(origin.file, origin.document, number), implied)
 
     def _convert(self, data: Any, reader: Reader, origin: Origin) -> None:
         if self._strict:
-            self._report(origin, _label(reader.kind, data), unknown_fields(data, type_at(reader.written, ())), "strict")
+            self._report(origin, label(reader.kind, data), unknown_fields(data, type_at(reader.written, ())), "strict")
         if reader is QUEUES:
             data = yunikorn.with_text(data)
         try:
@@ -238,7 +237,7 @@ class _Loader:
             data = drop_nulls(data)
             findings = diagnose(data, reader)
             if findings:
-                return self._report(origin, _label(reader.kind, data), findings)
+                return self._report(origin, label(reader.kind, data), findings)
             written = reader.convert(data)
         return self._add(written, reader, origin)
 
@@ -251,7 +250,7 @@ class _Loader:
         metadata = written.metadata
         if not metadata.name:
             finding = Finding("$.metadata.name", "missing", "every object needs a name")
-            return self._report(origin, _label(written.kind, {}), [finding])
+            return self._report(origin, label(written.kind, {}), [finding])
         if not metadata.namespace and NAMESPACED[written.kind]:
             metadata = msgspec.structs.replace(metadata, namespace=DEFAULT_NAMESPACE)
             written = msgspec.structs.replace(written, metadata=metadata)
@@ -295,13 +294,13 @@ class _Loader:
         known = versions_of(kind, group_of(api_version))
         if known:
             finding = Finding("$.apiVersion", found(api_version), f"allowed for {kind}: {', '.join(known)}")
-            return self._report(origin, _label(kind, data), [finding])
+            return self._report(origin, label(kind, data), [finding])
         name = f"{api_version} {kind}"
         self.loaded.unknown[name] = self.loaded.unknown.get(name, 0) + 1
         if self.loaded.unknown[name] == 1:
             message = f"{name} is not a kind Reprieve reads"
-            finding = Finding("$.kind", message, "ignored", _meant(api_version, kind), "warning")
-            self._report(origin, _label(kind, data), [finding])
+            finding = Finding("$.kind", message, "ignored", meant_kind(api_version, kind), "warning")
+            self._report(origin, label(kind, data), [finding])
         return None
 
     def _syntax(self, origin: Origin, problem: SyntaxProblem) -> None:
@@ -321,44 +320,3 @@ def _guarded(raw: msgspec.Raw | bytes) -> Any:
         return SyntaxProblem("a number with too many digits")
     except (msgspec.DecodeError, UnicodeDecodeError):
         return SyntaxProblem("not JSON: text that is not UTF-8, or half of a surrogate pair")
-
-
-def _reader(api_version: Any, kind: Any) -> Reader | None:
-    return READERS.get((api_version, kind)) if isinstance(api_version, str) and isinstance(kind, str) else None
-
-
-def _is_list(kind: object) -> bool:
-    return isinstance(kind, str) and kind.endswith("List")
-
-
-def _implied(api_version: str, kind: str) -> tuple[str, str]:
-    """What the items of a list are: a `PodList` says it for them, a plain `List` does not."""
-    return (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
-
-
-def _type_of(data: dict[str, Any], implied: tuple[str, str]) -> tuple[Any, Any]:
-    """What an object says it is; an item of a `PodList` need not say it."""
-    return data.get("apiVersion") or implied[0], data.get("kind") or implied[1]
-
-
-def _meant(api_version: str, kind: str) -> str:
-    """The kind that was meant: one of the same API with nearly that name, or of that name where Kubernetes has it."""
-    group = group_of(api_version)
-    same = [known for version, known in READERS if group_of(version) == group]
-    if near := did_you_mean(kind, same):
-        return near
-    # In other groups a kind of the same name may be something else, so only Kubernetes' own are taken for a mistake.
-    versions = [version for version, known in READERS if known == kind]
-    return f'did you mean "apiVersion: {versions[0]}"?' if versions and "." not in group else ""
-
-
-def _label(kind: Any, data: Any) -> str:
-    """What to call an object that could not be read."""
-    if kind == QUEUES.kind:
-        return unit_name(kind, "", yunikorn.QUEUES_FILE)
-    metadata = data.get("metadata") if isinstance(data, dict) else None
-    name, namespace = (metadata.get("name"), metadata.get("namespace")) if isinstance(metadata, dict) else (None, None)
-    if not isinstance(kind, str) or not kind or not isinstance(name, str):
-        return next((text for text in (kind, name) if isinstance(text, str) and text), "")
-    namespace = namespace if isinstance(namespace, str) and namespace else DEFAULT_NAMESPACE
-    return unit_name(kind, namespace, name)

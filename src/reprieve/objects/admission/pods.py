@@ -12,7 +12,7 @@ from reprieve.objects.admission.metadata import check_dns_label, check_labels, i
 from reprieve.objects.admission.neighbours import Neighbours
 from reprieve.objects.meta import LabelSelector, Taint, Toleration
 from reprieve.objects.problems import Finding, did_you_mean, found, join_path, show
-from reprieve.resources import print_amount
+from reprieve.resources import Resources, print_amount
 
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
@@ -62,7 +62,8 @@ def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
             place = f"{path}.{group}[{index}]"
             yield from check_dns_label(f"{place}.name", container.name)
             yield from _check_requests(f"{place}.resources", container.resources)
-    yield from _check_requests(f"{path}.resources", spec.resources)
+    if spec.resources.requests or spec.resources.limits:
+        yield from _check_requests(f"{path}.resources", spec.resources)
     if spec.host_network:
         yield from _check_host_network(path, spec)
     yield from check_tolerations(f"{path}.tolerations", spec.tolerations)
@@ -93,11 +94,16 @@ def _odd_names(names: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
+def _check_names(path: str, amounts: Resources) -> Iterator[Finding]:
+    for name in _odd_names(tuple(amounts)):
+        right = f"allowed: {', '.join(_NATIVE)}, or a name with a domain such as example.com/gpu"
+        yield Finding(join_path(path, name), "no such resource", right, did_you_mean(name, _NATIVE))
+
+
 def _check_requests(path: str, resources: pods.ResourceRequirements) -> Iterator[Finding]:
-    for part, amounts in (("requests", resources.requests), ("limits", resources.limits)):
-        for name in _odd_names(tuple(amounts)) if amounts else ():
-            right = f"allowed: {', '.join(_NATIVE)}, or a name with a domain such as example.com/gpu"
-            yield Finding(join_path(f"{path}.{part}", name), "no such resource", right, did_you_mean(name, _NATIVE))
+    if _odd_names((*resources.requests, *resources.limits)):
+        yield from _check_names(f"{path}.requests", resources.requests)
+        yield from _check_names(f"{path}.limits", resources.limits)
     if not resources.limits or resources.requests is resources.limits:
         return
     for name, units in resources.requests.items():

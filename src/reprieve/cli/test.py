@@ -1,0 +1,38 @@
+"""`reprieve test`: run case files, each a state, a question and an expectation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from reprieve.cases import Verdict, read_cases, run_case
+from reprieve.cli.options import Format, Output
+
+Paths = Annotated[
+    list[str], typer.Argument(metavar="PATH...", help="Case files, or directories with case files below them.")
+]
+
+
+def test(paths: Paths, output: Format = Output.text) -> None:
+    """Check that decisions are what case files expect.
+
+    Keep such files beside the cluster's configuration, and a change that would let the wrong job be killed is seen
+    before it is made. Exits with 0 when all cases hold, with 1 when one fails, and with 2 when a file is no case file.
+    """
+    verdicts = [run_case(case) for case in read_cases(paths)]
+    failed = [verdict for verdict in verdicts if not verdict.ok]
+    if output is Output.json:
+        answer = {"passed": len(verdicts) - len(failed), "failed": len(failed), "cases": verdicts}
+        typer.echo(msgspec.json.format(msgspec.json.encode(answer)).decode())
+    else:
+        for verdict in failed:
+            typer.echo("\n".join(_show(verdict)))
+        typer.echo(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _show(verdict: Verdict) -> list[str]:
+    return [f"FAILED {verdict.case}", *(f"  {line}" for line in verdict.diff)]

@@ -67,7 +67,7 @@ def _row(nodes: int) -> tuple[float, int]:
         plan = policy.decide(facts, NOW)
         if plan.outcome != "Preempt":
             raise SystemExit(f"expected a preemption, got {plan}")
-        commit(world, facts, plan)
+        commit(world, [facts], plan)
     return time.perf_counter() - start, nodes
 
 

@@ -1,7 +1,8 @@
 """Reprieve decides who makes way: a priority and preemption scheduler for Kubernetes."""
 
 from reprieve.objects.problems import InvalidInput, Problem, ReprieveError
-from reprieve.planning import Unsupported, plan
+from reprieve.planning import plan
+from reprieve.questions import Unsupported
 from reprieve.result import Decision, Result
 
 __all__ = [

@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from reprieve.objects.documents import find_files, read_file
-from reprieve.objects.problems import Finding, InvalidInput, Origin, Problem, ReprieveError, did_you_mean
+from reprieve import texts
+from reprieve.objects.diagnosis import diagnose, drop_nulls, unknown_fields
+from reprieve.objects.documents import Document, find_files, read_file
+from reprieve.objects.meta import Model
+from reprieve.objects.problems import Finding, InvalidInput, Origin, Problem, ReprieveError
+from reprieve.objects.registry import Reader
+from reprieve.objects.shapes import type_at
 from reprieve.planning import plan
 from reprieve.result import Result
 
-_KEYS = (
-    "case", "source", "about", "now", "featureGates", "config", "objects", "preemptor", "expect", "assignment",
-    "natural",
-)  # fmt: skip
+
+class ExpectedCost(Model):
+    victims: tuple[str, ...]
+    pdb_violations: int = 0
+
+
+class ExpectedPriority(Model):
+    priority: int = 0
+    preemption_policy: Literal["Never", "PreemptLowerPriority"] = "PreemptLowerPriority"
+
+
+class Expectation(Model):
+    """What may be expected; what a case leaves out is not compared."""
+
+    outcome: Literal["Fits", "Preempt", "Wait", "Unschedulable"] = "Fits"
+    victims: tuple[str, ...] = ()
+    domain: str = ""
+    placement: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    candidates: dict[str, ExpectedCost] = {}
+    message: str = ""
+    victim_count: int = 0
+    admitted: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    waiting_for: tuple[str, ...] = ()
+    flavors: dict[str, dict[str, dict[str, str]]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    order: tuple[str, ...] = ()
+    priorities: dict[str, ExpectedPriority] = {}
+
+
+class CaseDocument(Model):
+    """How a case is written."""
+
+    case: str
+    objects: tuple[dict[str, Any], ...]
+    expect: Expectation
+    source: str = ""
+    about: str = ""
+    now: str = ""
+    feature_gates: dict[str, bool] = {}
+    config: dict[str, Any] = {}
+    preemptor: dict[str, str] = {}
+    assignment: dict[str, Any] = {}
+    natural: Expectation = Expectation()
+
+
+_READER = Reader("", "Case", CaseDocument, namespaced=False)
 _UNORDERED = ("victims", "admitted", "left", "waitingFor")
 
 
@@ -27,6 +77,7 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
+        """What the case is called."""
         return str(self.data["case"])
 
 
@@ -38,42 +89,59 @@ class Verdict(msgspec.Struct, frozen=True):
     diff: list[str] = []
 
 
+# Reading
+
+
 def read_cases(paths: list[str]) -> list[Case]:
     """All cases of all files; what is no case is an error, all of them at once."""
     files, problems = find_files(paths)
     cases: list[Case] = []
+    seen: dict[str, Origin] = {}
     for file in files:
         for document in read_file(file):
-            if document.problem is not None:
-                problems.append(Problem(origin=document.origin, message=document.problem.message))
-            elif (data := document.plain()) is not None:
-                problems += (finding.at(document.origin, "", "read") for finding in _check(data))
+            wrong = list(_problems(document, seen))
+            problems += wrong
+            if not wrong and (data := document.plain()) is not None:
                 cases.append(Case(document.origin, data))
+            elif any(problem.message == texts.NO_CASE for problem in wrong):
+                break  # once is enough for a file of something else
+    if not cases and not problems:
+        problems = [Problem(origin=Origin(path, 0), message=texts.HOLDS_NO_CASES) for path in paths]
     if problems:
         raise InvalidInput(problems)
     return cases
 
 
-def _check(data: Any) -> Iterator[Finding]:
-    if not isinstance(data, dict) or "case" not in data:
-        yield Finding("$.case", "missing", "a case file holds cases, each with case, objects and expect")
+def _problems(document: Document, seen: dict[str, Origin]) -> Iterator[Problem]:
+    if document.problem is not None:
+        yield Problem(origin=document.origin, message=document.problem.message)
         return
-    for key in ("objects", "expect"):
-        if key not in data:
-            yield Finding(f"$.{key}", "missing", "every case needs it")
-    for key in data:
-        if key not in _KEYS:
-            yield Finding(f"$.{key}", "unknown field", "", did_you_mean(key, _KEYS))
-    for place in ("expect", "natural"):
-        for key in data.get(place) or {}:
-            if key not in _ACTUAL and key not in ("message", "victimCount"):
-                known = [*_ACTUAL, "message", "victimCount"]
-                yield Finding(f"$.{place}.{key}", "unknown expectation", "", did_you_mean(key, known))
+    data = document.plain()
+    for finding in _check(data) if data is not None else ():
+        yield finding.at(document.origin, "", "read")
+    name = data.get("case") if isinstance(data, dict) else None
+    if isinstance(name, str) and (earlier := seen.setdefault(name, document.origin)) != document.origin:
+        yield Finding("$.case", *texts.case_named_twice(name, str(earlier))).at(document.origin, "", "read")
+
+
+def _check(data: Any) -> list[Finding]:
+    if not isinstance(data, dict) or "case" not in data:
+        return [Finding("$.case", texts.NO_CASE, texts.CASE_PARTS)]
+    plain = drop_nulls(data)
+    try:
+        _READER.convert(plain)
+        mistakes = []
+    except msgspec.ValidationError:
+        mistakes = diagnose(plain, _READER)
+    return [*mistakes, *unknown_fields(plain, type_at(CaseDocument, ()))]
+
+
+# Running
 
 
 def run_case(case: Case) -> Verdict:
     """Ask the question of a case and compare."""
-    diff = _differences(case, case.data.get("expect") or {}, case.data.get("assignment"))
+    diff = _differences(case, case.data["expect"], case.data.get("assignment"))
     if "natural" in case.data:
         diff += (f"natural: {line}" for line in _differences(case, case.data["natural"], None))
     return Verdict(case.name, not diff, diff)
@@ -91,24 +159,36 @@ def _differences(case: Case, expect: Mapping[str, Any], assignment: Mapping[str,
             assignment=assignment,
         )
     except ReprieveError as error:
-        return [f"no decision: {error}"]
-    return list(_compare(expect, result))
+        return [f"no decision: {line}" for line in str(error).splitlines()]
+    return [f"{key}: {line}" for key, wanted in expect.items() for line in _compare(key, wanted, result)]
 
 
-def _compare(expect: Mapping[str, Any], result: Result) -> Iterator[str]:
-    for key, wanted in expect.items():
-        if key == "message":
-            texts = [decision.message for decision in result.decisions]
-            if not any(wanted in text for text in texts):
-                yield f"message: want {wanted!r} in it, got {' '.join(texts)!r}"
-        elif key == "victimCount":
-            count = len(_victims(result))
-            if count != wanted:
-                yield f"victimCount: want {wanted}, got {count}: {', '.join(sorted(_victims(result)))}"
-        else:
-            got = _narrow(_ACTUAL[key](result), wanted)
-            if _comparable(key, got) != _comparable(key, wanted):
-                yield f"{key}: want {_show(key, wanted)}, got {_show(key, got)}"
+def _compare(key: str, wanted: Any, result: Result) -> Iterator[str]:
+    if key == "message":
+        said = " ".join(decision.message for decision in result.decisions)
+        if wanted not in said:
+            yield f"want {wanted!r} in {said!r}"
+    elif key == "victimCount":
+        if len(_victims(result)) != wanted:
+            yield f"want {wanted}, got {len(_victims(result))}: {_names(_victims(result))}"
+    elif key in _UNORDERED:
+        yield from _compare_sets(wanted or [], _ACTUAL[key](result))
+    else:
+        got = _narrow(key, _ACTUAL[key](result), wanted)
+        if _comparable(got) != _comparable(wanted):
+            yield f"want {_show(wanted)}, got {_show(got)}"
+
+
+def _compare_sets(wanted: list[str], got: list[str]) -> Iterator[str]:
+    missing, unexpected = Counter(wanted) - Counter(got), Counter(got) - Counter(wanted)
+    if missing:
+        yield f"missing {_names(missing.elements())}"
+    if unexpected:
+        yield f"unexpected {_names(unexpected.elements())}"
+
+
+def _names(units: Any) -> str:
+    return ", ".join(sorted(units)) or "none"
 
 
 def _victims(result: Result) -> list[str]:
@@ -116,7 +196,9 @@ def _victims(result: Result) -> list[str]:
 
 
 def _only(result: Result, attribute: str) -> Any:
-    return getattr(result.decisions[0], attribute) if len(result.decisions) == 1 else None
+    if len(result.decisions) == 1:
+        return getattr(result.decisions[0], attribute)
+    return texts.not_one_decision(len(result.decisions))
 
 
 _ACTUAL: dict[str, Callable[[Result], Any]] = {
@@ -140,21 +222,26 @@ _ACTUAL: dict[str, Callable[[Result], Any]] = {
 }
 
 
-def _narrow(got: Any, wanted: Any) -> Any:
-    """Of maps by unit only what a case names is compared."""
-    if isinstance(wanted, dict) and isinstance(got, dict) and wanted and all("/" in key for key in wanted):
-        return {key: value for key, value in got.items() if key in wanted}
-    return got
+def _narrow(key: str, got: Any, wanted: Any) -> Any:
+    """Only what a case names is compared: of maps by unit those units, of each entry those fields."""
+    if not isinstance(wanted, dict) or not isinstance(got, dict):
+        return got
+    everything = key == "candidates" or not wanted
+    return {name: _fields(value, wanted.get(name)) for name, value in got.items() if everything or name in wanted}
 
 
-def _comparable(key: str, value: Any) -> Any:
-    if key in _UNORDERED:
-        return sorted(value or [])
-    if key == "candidates" and isinstance(value, dict):
-        return {domain: {**cost, "victims": sorted(cost["victims"])} for domain, cost in value.items()}
+def _fields(value: Any, wanted: Any) -> Any:
+    if isinstance(value, dict) and isinstance(wanted, dict):
+        return {name: item for name, item in value.items() if name in wanted}
     return value
 
 
-def _show(key: str, value: Any) -> str:
-    shown = _comparable(key, value)
-    return msgspec.json.encode(shown).decode() if not isinstance(shown, str) else shown
+def _comparable(value: Any) -> Any:
+    """Victims inside maps stand in any order."""
+    if isinstance(value, dict):
+        return {key: sorted(item) if key == "victims" else _comparable(item) for key, item in value.items()}
+    return value
+
+
+def _show(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(_comparable(value)).decode()

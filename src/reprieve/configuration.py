@@ -9,7 +9,7 @@ import msgspec
 
 from reprieve.objects.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.objects.meta import Model
-from reprieve.objects.problems import Finding, InvalidInput, Origin, did_you_mean, found
+from reprieve.objects.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
 from reprieve.objects.registry import Reader
 from reprieve.objects.shapes import type_at
 
@@ -77,7 +77,8 @@ def configure(
 
 
 def _unknown_gate(name: str) -> Finding:
-    return Finding(f"$.featureGates.{name}", "unknown feature gate", "", did_you_mean(name, GATES))
+    near = did_you_mean(name, GATES)
+    return Finding(f"$.featureGates.{name}", "unknown feature gate", "" if near else one_of(sorted(GATES)), near)
 
 
 def parse_gates(text: str) -> dict[str, bool]:

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from reprieve import texts
 from reprieve.configuration import Settings, configure
 from reprieve.engine.plan import Plan
 from reprieve.objects import kueue, yunikorn
 from reprieve.objects.admission import admit_all
-from reprieve.objects.core import Node
 from reprieve.objects.karmada import ResourceBinding
 from reprieve.objects.loading import Loaded, load, load_objects, load_text
 from reprieve.objects.pods import Pod
-from reprieve.objects.problems import Finding, InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
-from reprieve.objects.registry import KINDS
+from reprieve.objects.problems import InvalidInput, in_order
+from reprieve.policies.groups import Group, Groups
 from reprieve.policies.pod import PodPolicy
-from reprieve.resources import Resources
+from reprieve.policies.podgroup import PodGroupPolicy
+from reprieve.questions import PREEMPTOR, Preemptor, Unsupported, moment_of, no_such_unit, question, unit_of
 from reprieve.result import Decision, Result, decision
+from reprieve.survey import survey
 from reprieve.world import PodFacts, World, microseconds
-
-Preemptor = str | Mapping[str, Any]
-
-
-class Unsupported(ReprieveError):
-    """What is asked for belongs to a policy that this version does not have."""
 
 
 def plan(
@@ -86,16 +82,15 @@ def usable(loaded: Loaded) -> Loaded:
     return loaded
 
 
-def moment_of(now: str | datetime | None) -> datetime:
-    if now is None:
-        return datetime.now(UTC)
-    if isinstance(now, str):
-        try:
-            now = msgspec.convert(now, datetime)
-        except msgspec.ValidationError:
-            finding = Finding("now", found(now), "it must be a time such as 2026-01-01T12:00:00Z")
-            raise InvalidInput([finding.at(Origin("the question", 0), "", "read")]) from None
-    return now if now.tzinfo else now.replace(tzinfo=UTC)
+class Waiting(NamedTuple):
+    """A unit that is pending: a pod, or a group with the pods of it that wait."""
+
+    unit: str
+    pods: list[PodFacts]
+    priority: int
+    never_preempts: bool
+    created: int
+    group: Group | None = None
 
 
 class Planner:
@@ -107,61 +102,85 @@ class Planner:
         self.now = now
         self._moment = microseconds(now)
         self._pods = PodPolicy(self.world, settings)
+        self._groups = Groups(self.world, settings)
+        self._podgroups = PodGroupPolicy(self.world, settings, self._pods.table, self._pods.labels)
         admission = [problem for problem in loaded.problems if problem.stage == "admission"]
         problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world)]
-        self.warnings = [*loaded.warnings, *(problem.as_warning() for problem in problems)]
+        self.warnings = in_order([*loaded.warnings, *(problem.as_warning() for problem in problems)])
 
     def single(self, preemptor: Preemptor) -> Result:
         """The decision for one unit."""
-        self._refuse_foreign(preemptor)
-        facts = self.preemptor(preemptor)
-        made = self.decide(facts)
-        return self._result([decision(made)], priorities=_priorities([facts]))
+        self._refuse_foreign()
+        waiting = self.preemptor(preemptor)
+        return self._result([self.answer(waiting, self.decide(waiting))], priorities=_priorities([waiting]))
 
     def cycle(self) -> Result:
         """One pass over all that is pending, the most important first; later ones see what earlier ones were given."""
-        pending = sorted(self.world.pending(), key=lambda facts: (-facts.priority, facts.created, facts.key))
-        self._refuse_foreign(None)
+        self._refuse_foreign()
+        pending = sorted(self.waiting(), key=lambda waiting: (-waiting.priority, waiting.created, waiting.unit))
         decisions: list[Decision] = []
         admitted: list[str] = []
         left: list[str] = []
-        for facts in pending:
-            made = self.decide(facts)
-            decisions.append(decision(made))
-            (admitted if made.outcome == "Fits" else left).append(facts.unit)
-            commit(self.world, facts, made)
-        order = [facts.unit for facts in pending]
+        for waiting in pending:
+            made = self.decide(waiting)
+            decisions.append(self.answer(waiting, made))
+            (admitted if made.outcome == "Fits" else left).append(waiting.unit)
+            commit(self.world, waiting.pods, made)
+        order = [waiting.unit for waiting in pending]
         return self._result(decisions, admitted, left, order, _priorities(pending))
 
-    def decide(self, facts: PodFacts) -> Plan:
-        return self._pods.decide(facts, self._moment)
+    def waiting(self) -> list[Waiting]:
+        """All that is pending: groups, and pods that belong to none."""
+        groups = self._groups.waiting()
+        grouped = {facts.key for members in groups.values() for facts in members}
+        alone = [_alone(facts) for facts in self.world.pending() if facts.key not in grouped]
+        return [*alone, *(self._group(name, members) for name, members in groups.items())]
 
-    def pod(self, unit: Preemptor) -> PodFacts:
+    def _group(self, name: str, members: list[PodFacts]) -> Waiting:
+        group = self._groups.group(name, members)
+        created = min(facts.created for facts in members)
+        return Waiting(name, members, group.gang.priority, group.never_preempts, created, group)
+
+    def decide(self, waiting: Waiting) -> Plan:
+        if waiting.group is not None:
+            return self._podgroups.decide(waiting.group, self._moment)
+        return self._pods.decide(waiting.pods[0], self._moment)
+
+    def answer(self, waiting: Waiting, made: Plan) -> Decision:
+        return decision(made, never=waiting.never_preempts)
+
+    def pod(self, unit: Preemptor, *, about: str = PREEMPTOR) -> PodFacts:
         """The pod of that name."""
-        kind, namespace, name = unit_of(unit)
+        kind, namespace, name = unit_of(unit, about=about)
+        if kind != "Pod":
+            raise Unsupported(f"no policy of this version decides for a {kind}")
         facts = self.world.pods.get((namespace, name))
-        if kind != "Pod" or facts is None:
+        if facts is None:
             known = [other.unit for other in self.world.pods.values()]
-            asked = f"{kind}/{namespace}/{name}"
-            raise question(f"there is no {asked} among what was read", did_you_mean(asked, known))
+            raise no_such_unit(f"{kind}/{namespace}/{name}", known, about=about)
         return facts
 
-    def preemptor(self, unit: Preemptor) -> PodFacts:
-        """The pod of that name, if there is anything to decide for it."""
+    def preemptor(self, unit: Preemptor) -> Waiting:
+        """The unit of that name, if there is anything to decide for it."""
+        kind, namespace, name = unit_of(unit)
+        if kind in ("PodGroup", "Workload"):
+            return self._waiting_group(kind, namespace, name)
         facts = self.pod(unit)
-        if facts.node:
-            raise question(f"{facts.unit} already runs on {facts.node}: there is nothing to decide")
-        if facts.pod.finished or facts.pod.terminating:
-            raise question(f"{facts.unit} is at its end: there is nothing to decide")
-        if facts.pod.spec.scheduling_gates:
-            gates = ", ".join(gate.name for gate in facts.pod.spec.scheduling_gates)
-            raise question(f"{facts.unit} is held by scheduling gates ({gates}): there is nothing to decide yet")
-        return facts
+        if not facts.pending:
+            raise question(texts.nothing_to_decide(whereabouts(facts)))
+        return _alone(facts)
 
-    def _refuse_foreign(self, preemptor: Preemptor | None) -> None:
+    def _waiting_group(self, kind: str, namespace: str, name: str) -> Waiting:
+        """A group by its name; of a Workload's groups, or a group's replicas, the first that waits."""
+        asked = f"{kind}/{namespace}/{name}"
+        groups = self._groups.waiting()
+        for known, members in sorted(groups.items()):
+            if known == asked or known.startswith(f"{asked}/"):
+                return self._group(known, members)
+        raise no_such_unit(asked, list(groups))
+
+    def _refuse_foreign(self) -> None:
         """Worlds of designs whose policy is not here are refused, rather than answered by the wrong one."""
-        if preemptor is not None and unit_of(preemptor)[0] != "Pod":
-            raise Unsupported(f"no policy of this version decides for a {unit_of(preemptor)[0]}")
         for kind, policy in (
             (yunikorn.QueueConfiguration, "queue"),
             (kueue.QuotaWorkload, "quota"),
@@ -169,13 +188,6 @@ class Planner:
         ):
             if any(True for _ in self.world.all(kind)):
                 raise Unsupported(f"this world needs the {policy} policy, which this version does not have")
-        if preemptor is None and self._gangs_wait():
-            raise Unsupported("this world needs the podgroup policy, which this version does not have")
-
-    def _gangs_wait(self) -> bool:
-        specs = [facts.pod.spec for facts in self.world.pending()]
-        generic = self.settings.gate("GenericWorkload")
-        return any(spec.workload_ref or (generic and spec.scheduling_group) for spec in specs)
 
     def _result(
         self,
@@ -185,66 +197,44 @@ class Planner:
         order: list[str] | None = None,
         priorities: dict[str, dict[str, Any]] | None = None,
     ) -> Result:
-        now = self.now.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        now = self.now.isoformat().replace("+00:00", "Z")
         return Result(now, decisions, admitted or [], left or [], order or [], priorities or {}, self.warnings)
 
 
-def commit(world: World, facts: PodFacts, made: Plan) -> None:
-    """What a cycle does with a plan, in the world it looks at: victims are gone, the place is taken or held."""
-    node = made.placement.get(facts.unit)
-    if node is None:
-        return
+def commit(world: World, pods: list[PodFacts], made: Plan) -> None:
+    """What a cycle does with a plan, in the world it looks at: victims are gone, places are taken or held."""
     for victim in made.victims:
         _, namespace, name = victim.unit.split("/")
         world.delete(Pod, name, namespace)
-    pod = facts.pod
-    if made.outcome == "Fits":
-        spec = msgspec.structs.replace(pod.spec, node_name=node)
-        world.put(msgspec.structs.replace(pod, spec=spec))
-    else:
-        status = msgspec.structs.replace(pod.status, nominated_node_name=node)
-        world.put(msgspec.structs.replace(pod, status=status))
+    for facts in pods:
+        node = made.placement.get(facts.unit)
+        if node is None:
+            continue
+        pod = facts.pod
+        if made.outcome == "Fits":
+            spec = msgspec.structs.replace(pod.spec, node_name=node)
+            world.put(msgspec.structs.replace(pod, spec=spec))
+        else:
+            status = msgspec.structs.replace(pod.status, nominated_node_name=node)
+            world.put(msgspec.structs.replace(pod, status=status))
 
 
-def unit_of(preemptor: Preemptor) -> tuple[str, str, str]:
-    """Kind, namespace and name of the unit that is asked about."""
-    if isinstance(preemptor, Mapping):
-        kind, name = preemptor.get("kind"), preemptor.get("name")
-        if not isinstance(kind, str) or not isinstance(name, str):
-            raise question("the preemptor needs a kind and a name")
-        return kind, str(preemptor.get("namespace", "")), name
-    parts = preemptor.split("/")
-    if len(parts) not in (2, 3, 4) or not parts[0] or not parts[-1]:
-        raise question(f"{preemptor!r} names no unit", "it must be KIND/NAMESPACE/NAME, such as Pod/default/a")
-    if len(parts) == 2:
-        parts.insert(1, "default")
-    kinds = {kind.lower(): kind for kind in KINDS}
-    return kinds.get(parts[0].lower().removesuffix("s"), parts[0]), parts[1], "/".join(parts[2:])
+def whereabouts(facts: PodFacts) -> str:
+    """What a pod is doing, in a sentence."""
+    gates = [gate.name for gate in facts.pod.spec.scheduling_gates]
+    finished, leaving = facts.pod.finished, facts.pod.terminating
+    return texts.whereabouts(facts.unit, facts.node, finished=finished, leaving=leaving, gates=gates)
 
 
-def question(message: str, allowed: str = "") -> InvalidInput:
-    return InvalidInput([Problem(origin=Origin("--for", 0), message=message, allowed=allowed)])
+def _alone(facts: PodFacts) -> Waiting:
+    return Waiting(facts.unit, [facts], facts.priority, facts.preemption_policy == "Never", facts.created)
 
 
-def _priorities(units: Iterable[PodFacts]) -> dict[str, dict[str, Any]]:
-    return {facts.unit: {"priority": facts.priority, "preemptionPolicy": facts.preemption_policy} for facts in units}
-
-
-def survey(loaded: Loaded, world: World) -> list[Problem]:
-    """What is odd about a world as a whole, though each object may be well: it is decided over all the same."""
-    origins = {entry.unit: entry.origin for entry in loaded.entries if isinstance(entry.manifest, (Pod, Node))}
-    used: dict[str, Resources] = {}
-    problems = []
-    for facts in world.pods.values():
-        if facts.node and world.get(Node, facts.node) is None:
-            finding = Finding("$.spec.nodeName", f"there is no node {facts.node}", "the pod is not counted anywhere")
-            problems.append(finding.at(origins[facts.unit], facts.unit, "admission"))
-        elif facts.node:
-            used[facts.node] = used.get(facts.node, Resources()) + facts.requests
-    for node in world.all(Node):
-        over = (used.get(node.name, Resources()) - node.allocatable).positive()
-        if over:
-            amounts = ", ".join(f"{text} {name}" for name, text in over.to_manifest().items())
-            finding = Finding("$.status.allocatable", f"its pods use {amounts} more than it has", "nothing fits there")
-            problems.append(finding.at(origins[f"Node//{node.name}"], f"Node//{node.name}", "admission"))
-    return problems
+def _priorities(units: Iterable[Waiting]) -> dict[str, dict[str, Any]]:
+    return {
+        waiting.unit: {
+            "priority": waiting.priority,
+            "preemptionPolicy": "Never" if waiting.never_preempts else "PreemptLowerPriority",
+        }
+        for waiting in units
+    }

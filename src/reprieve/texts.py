@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 from reprieve.engine.reasons import (
+    AboveMinimum,
     CheaperElsewhere,
     LowerPriority,
     NotLower,
     Reason,
     Reprieved,
+    SparedByBudget,
     Tolerates,
     UnknownClass,
 )
+from reprieve.resources import print_amount
 
 _MOST_NAMES = 3
+# Why a node is out; each goes on from "worker-a is ...".
 OBSTACLES = {
     1: "cordoned",
     2: "tainted, and the pod does not tolerate it",
@@ -23,11 +27,14 @@ OBSTACLES = {
     4: "not what its node selector or affinity asks for",
     5: "gone",
     6: "without the topology key or the company that it requires",
+    7: "outside the topology domain",
 }
 TOO_SMALL = "too small even without everybody who could make way"
-NO_CANDIDATES = "nobody there may be asked to make way"
+NO_CANDIDATES = "short of room, with nobody who may be asked to make way"
+UNKNOWN_CLASS = "left alone, because nobody knows what a pod of an unknown priority class there tolerates"
+BUDGET_RESPECTED = "only to be had against a disruption budget, and budgets are respected"
 CRITERIA = {
-    "FewestBudgetViolations": "it breaks the fewest disruption budgets",
+    "FewestBudgetViolations": "it goes against disruption budgets least",
     "LowestHighestPriority": "its most important victim ranks lowest",
     "SmallestSumOfPriorities": "the priorities of its victims add up to least",
     "FewestVictims": "it has the fewest victims",
@@ -35,6 +42,12 @@ CRITERIA = {
     "TieBreak": "nothing else told them apart, and it is the oldest node, then the first by name",
     "OnlyCandidate": "no other node would do",
 }
+LEAVING = "it is leaving already, and is waited for"
+AGAINST_BUDGET = "against a disruption budget"
+NOTHING_PENDING = "Nothing is pending: there is nothing to decide."
+
+
+# Reasons
 
 
 def describe(reason: Reason) -> str:
@@ -48,6 +61,10 @@ def describe(reason: Reason) -> str:
         case Tolerates(name, minimum, above, until):
             tolerance = f"its class {name} tolerates preemptors below {minimum}, and the preemptor has {above}"
             return f"{tolerance}; until {moment(until)}" if until is not None else tolerance
+        case SparedByBudget():
+            return "its disruption budget would break, and others can go"
+        case AboveMinimum(priority, minimum):
+            return f"priority {priority} is above {minimum}, and units up to that are enough"
         case UnknownClass(name):
             return f"its priority class {name} does not exist, so nobody knows what it tolerates"
         case Reprieved():
@@ -56,19 +73,25 @@ def describe(reason: Reason) -> str:
             return f"{domain} was chosen instead: {CRITERIA.get(criterion, criterion)}"
 
 
-def count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def no_help(domain: str, why: str) -> str:
+    return f"it would not help: {domain} is {why}"
 
 
-def moment(microseconds: int) -> str:
-    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).isoformat().replace("+00:00", "Z")
+def could_go_but(*, never: bool, waiting: bool) -> str:
+    """Why somebody stays who could make way: nobody is asked at all."""
+    if never:
+        return "the preemptor's preemption policy is Never"
+    return "victims chosen earlier are still leaving" if waiting else "a disruption budget is respected"
 
 
-def listed(names: Sequence[str]) -> str:
-    """A few names in full, many by number."""
-    if len(names) > _MOST_NAMES:
-        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+def obstacle(reach: int, *, candidates: bool) -> str:
+    """Why a node is out."""
+    if reach:
+        return OBSTACLES[reach]
+    return TOO_SMALL if candidates else NO_CANDIDATES
+
+
+# Decisions
 
 
 def fits(unit: str, node: str) -> str:
@@ -77,8 +100,11 @@ def fits(unit: str, node: str) -> str:
 
 def preempts(unit: str, node: str, victims: Sequence[str], violations: int) -> str:
     verb = "makes" if len(victims) == 1 else "make"
-    broken = f" This breaks {violations} disruption budget{'s' if violations > 1 else ''}." if violations else ""
-    return f"{listed(victims)} {verb} way for {unit} on {node}.{broken}"
+    sentence = f"{listed(victims)} {verb} way for {unit} on {node}."
+    if not violations:
+        return sentence
+    who = "That goes" if len(victims) == 1 else f"{violations} of them {'goes' if violations == 1 else 'go'}"
+    return f"{sentence} {who} {AGAINST_BUDGET}."
 
 
 def never_preempts(unit: str) -> str:
@@ -100,36 +126,213 @@ def waits_for_toleration(unit: str, until: int | None) -> str:
 def unschedulable(unit: str, obstacles: Mapping[str, str]) -> str:
     if not obstacles:
         return f"{unit} cannot be placed: there are no nodes."
+    return f"{unit} cannot be placed, and no preemption helps: {_tally(obstacles.values())}."
+
+
+def _tally(obstacles: Iterable[str]) -> str:
+    """`the only node is cordoned`, `both nodes are ...`, `of 5 nodes, 3 are cordoned; 2 are ...`."""
     counts: dict[str, int] = {}
-    for obstacle_text in obstacles.values():
-        counts[obstacle_text] = counts.get(obstacle_text, 0) + 1
-    summary = "; ".join(f"{count} {text}" for text, count in sorted(counts.items(), key=lambda item: -item[1]))
-    nodes = f"{len(obstacles)} node{'' if len(obstacles) == 1 else 's'}"
-    return f"{unit} cannot be placed, and no preemption helps: {nodes}: {summary}."
+    for why in obstacles:
+        counts[why] = counts.get(why, 0) + 1
+    total = sum(counts.values())
+    if len(counts) == 1:
+        (why,) = counts
+        return f"{'the only node is' if total == 1 else f'all {total} nodes are'} {why}"
+    most_first = sorted(counts.items(), key=lambda item: -item[1])
+    return f"of {total} nodes, " + "; ".join(f"{n} {'is' if n == 1 else 'are'} {why}" for why, n in most_first)
 
 
-def not_chosen(unit: str, why: str, outcome: str) -> str:
-    if outcome == "Fits":
-        return f"{unit} stays: nobody has to make way."
+def chosen(domain: str, criterion: str) -> str:
+    return f"{domain} was chosen: {CRITERIA.get(criterion, criterion)}."
+
+
+def cycle_summary(placed: int, waiting: int, victims: int) -> str:
+    return f"{count(placed, 'unit')} placed, {waiting} waiting, {victims} to make way"
+
+
+VICTIM_COLUMNS = ("makes way", "because", "")
+ELSEWHERE_COLUMNS = ("instead of", "victims", "against budgets", "")
+SPARED_COLUMNS = ("stays", "on", "by", "")
+OBSTACLE_COLUMNS = ("out of the question", "")
+MORE_IN_FULL = "`--for` shows one of them in full."
+CYCLE_COLUMNS = ("in this order", "outcome", "where", "makes way")
+
+
+def so_many_make_way(number: int) -> str:
+    return f"{number} make way"
+
+
+def so_many_stay(number: int) -> str:
+    return f"{number} stay"
+
+
+def such_as(example: str) -> str:
+    return f"such as: {example}"
+
+
+def and_more(number: int) -> str:
+    return f"and {number} more"
+
+
+# Explanations
+
+
+def not_chosen(unit: str, why: str) -> str:
     return f"{unit} stays: {why}."
 
 
-def whereabouts(unit: str, node: str, *, finished: bool, gated: bool) -> str:
+def makes_way(unit: str, why: str) -> str:
+    return f"{unit} does make way: {why}."
+
+
+def nobody_has_to(preemptor: str) -> str:
+    return f"nobody has to make way for {preemptor}"
+
+
+def cost_elsewhere(why: str, domain: str, victims: Sequence[str]) -> str:
+    """Why another domain was chosen, and what this one would have cost."""
+    return f"{why} (on {domain} it would have been {listed(victims)})"
+
+
+def has_to_make_way(unit: str, preemptor: str, why: str) -> str:
+    return f"{unit} has to make way for {preemptor}: {why}."
+
+
+def stays_for(unit: str, preemptors: Sequence[str], reasons: Sequence[str]) -> str:
+    """Why it does not make way for one or more; where the reasons differ, the first stands for the others."""
+    why = reasons[0] if len(set(reasons)) == 1 else f"for {preemptors[0]}, {reasons[0]}"
+    return f"{unit} does not make way for {listed(preemptors)}: {why}."
+
+
+def on_no_known_node(node: str) -> str:
+    return f"it runs on {node}, which does not exist"
+
+
+NOBODY_ASKS = "Nobody who is pending needs anyone to make way."
+
+
+def whereabouts(unit: str, node: str, *, finished: bool, leaving: bool, gates: Sequence[str]) -> str:
     if finished:
         return f"{unit} has finished: it holds nothing any more."
-    if gated:
-        return f"{unit} is held by scheduling gates: nobody tries to place it yet."
-    return f"{unit} runs on {node}." if node else f"{unit} is leaving."
+    if leaving:
+        return f"{unit} is leaving {node}." if node else f"{unit} is being deleted before it got a node."
+    if gates:
+        return f"{unit} is held by scheduling gates ({listed(gates)}): nobody tries to place it yet."
+    return f"{unit} runs on {node}." if node else f"{unit} is pending: it holds no place that it could give up."
 
 
-def marked(unit: str, reason: str, message: str, *, leaving: bool) -> str:
+def marked(unit: str, reason: str, message: str) -> str:
     """What its DisruptionTarget condition says."""
-    state = "is being disrupted" if leaving else "is marked for disruption"
-    return f"{unit} {state} ({reason}){': ' + message if message else '.'}"
+    return f"{unit} is marked for disruption ({reason}){': ' + message if message else '.'}"
 
 
-def obstacle(reach: int, *, candidates: bool) -> str:
-    """Why a node is out."""
-    if reach:
-        return OBSTACLES[reach]
-    return TOO_SMALL if candidates else NO_CANDIDATES
+# What is odd about a world or a question
+
+
+def more_warnings(number: int) -> str:
+    return f"{and_more(number)}; `reprieve check` lists what is wrong with each manifest"
+
+
+def no_such_node(node: str) -> tuple[str, str]:
+    return f"there is no node {node}", "the pod is not counted anywhere"
+
+
+def overfull(amounts: Mapping[str, str]) -> tuple[str, str]:
+    used = ", ".join(f"{amount} {name}" for name, amount in amounts.items())
+    return f"its pods use {used} more than it has", "nothing fits there before somebody leaves"
+
+
+def no_such_unit(unit: str) -> str:
+    return f"there is no {unit} among what was read"
+
+
+def names_the_preemptor(unit: str) -> str:
+    return f"{unit} is the one in question; it cannot make way for itself"
+
+
+def nothing_to_decide(state: str) -> str:
+    return f"{state.removesuffix('.')}; there is nothing to decide"
+
+
+# Case files
+
+
+NO_CASE = "not a case"
+CASE_PARTS = "a case file holds cases, each with case, objects and expect"
+HOLDS_NO_CASES = "holds no cases"
+
+
+def case_named_twice(name: str, earlier: str) -> tuple[str, str]:
+    return f'"{name}" is named twice', f"first in {earlier}"
+
+
+def not_one_decision(number: int) -> str:
+    return f"{count(number, 'decision')}; name a preemptor to expect one"
+
+
+# Small parts
+
+
+def count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def moment(microseconds: int) -> str:
+    try:
+        return (_EPOCH + timedelta(microseconds=microseconds)).isoformat().replace("+00:00", "Z")
+    except OverflowError:
+        return "the end of time"
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def listed(names: Sequence[str]) -> str:
+    """A few names in full, many by number."""
+    if len(names) > _MOST_NAMES + 1:
+        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+# Groups
+
+
+def group_fits(group: str, placed: int, members: int) -> str:
+    return f"{group} fits: {placed} of its {count(members, 'waiting pod')} can be placed; nobody has to make way."
+
+
+def group_preempts(group: str, placed: int, members: int, units: Sequence[str], pods: int) -> str:
+    """The units that make way, and how many pods they take down."""
+    verb = "makes" if len(units) == 1 else "make"
+    down = f" ({count(pods, 'pod')})" if pods > len(units) else ""
+    return f"{listed(units)}{down} {verb} way for {group}: {placed} of its {count(members, 'waiting pod')} get a place."
+
+
+def group_unschedulable(group: str, placed: int, required: int, missing: Mapping[str, tuple[int, int]]) -> str:
+    """How far it would get if everybody who may be asked made way."""
+    text = f"{group} cannot be placed, and nobody is preempted for a part of it: "
+    text += f"{placed} of the {required} pods it needs would get a place"
+    shortages = [
+        f"{print_amount(name, room)} of the {print_amount(name, needed)} {name} needed"
+        for name, (room, needed) in missing.items()
+    ]
+    return f"{text}; even then there would be only {listed(shortages)}." if shortages else f"{text}."
+
+
+def too_few_pods(group: str, pods: int, required: int) -> str:
+    return f"{group} is not complete: {count(pods, 'pod')} of the {required} it needs exist."
+
+
+def mixed_group(group: str, what: str, values: Sequence[str]) -> str:
+    return f"{group} is refused: its pods must share what they have of {what}, and they have {listed(values)}."
+
+
+def preemption_priority_too_low(workload: str, preemption: int, priority: int) -> str:
+    return (
+        f"{workload} is refused: its preemption priority {preemption} is below its priority {priority}, "
+        "so that it and its like could preempt each other for ever."
+    )
+
+
+def priority_divergence(own: int, group: str, priority: int) -> str:
+    return f"{own}, but {group} has {priority}"

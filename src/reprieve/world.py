@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from reprieve.objects.kueue import QuotaWorkload
 from reprieve.objects.meta import Manifest, PreemptionPolicy, find_condition
 from reprieve.objects.pods import Pod, pod_slots
 from reprieve.objects.priorities import PriorityClasses
@@ -82,10 +83,11 @@ def _scheduled(pod: Pod) -> int:
 
 
 def _host_ports(pod: Pod) -> tuple[tuple[str, str, int], ...]:
-    """Address, protocol and port of everything it holds on its node."""
+    """Address, protocol and port of everything it holds on its node for as long as it runs."""
+    sidecars = (container for container in pod.spec.init_containers if container.restart_policy == "Always")
     return tuple(
         (port.host_ip or ANY_ADDRESS, port.protocol, port.host_port or port.container_port)
-        for container in (*pod.spec.containers, *pod.spec.init_containers)
+        for container in (*pod.spec.containers, *sidecars)
         for port in container.ports
         if port.host_port or pod.spec.host_network
     )
@@ -105,11 +107,16 @@ class Change(NamedTuple):
     new: Any
 
 
+def _called(kind: type[Any]) -> str:
+    """The kind that a type is read from; Kueue's Workload is the one that goes by another name here."""
+    return "Workload" if kind is QuotaWorkload else kind.__name__
+
+
 class World:
     """All objects, by kind and name."""
 
     def __init__(self, objects: Iterable[Manifest] = ()) -> None:
-        self._objects: dict[type[Any], dict[Key, Any]] = {}
+        self._objects: dict[type[Any], dict[tuple[str, str, str], Any]] = {}
         self._journal: list[Change] = []
         self._first = 0  # the version at which the journal starts
         self.classes = PriorityClasses()
@@ -128,8 +135,8 @@ class World:
         kind = type(item)
         key = (item.namespace, item.name)
         by_key = self._objects.setdefault(kind, {})
-        old = by_key.get(key)
-        by_key[key] = item
+        old = by_key.get((item.kind, *key))
+        by_key[item.kind, *key] = item
         if kind is Pod:
             self._note_pod(key, PodFacts(item, self.classes))
         else:
@@ -137,10 +144,10 @@ class World:
         if kind is PriorityClass:
             self._classes_changed()
 
-    def delete(self, kind: type[Any], name: str, namespace: str = "") -> bool:
-        """Take an object away; False when it was not there."""
+    def delete(self, kind: type[Any], name: str, namespace: str = "", *, called: str = "") -> bool:
+        """Take an object away; False when it was not there. `called` tells kinds apart that share a type."""
         key = (namespace, name)
-        old = self._objects.get(kind, {}).pop(key, None)
+        old = self._objects.get(kind, {}).pop((called or _called(kind), *key), None)
         if old is None:
             return False
         if kind is Pod:
@@ -151,8 +158,9 @@ class World:
             self._classes_changed()
         return True
 
-    def get(self, kind: type[Any], name: str, namespace: str = "") -> Any | None:
-        return self._objects.get(kind, {}).get((namespace, name))
+    def get(self, kind: type[Any], name: str, namespace: str = "", *, called: str = "") -> Any | None:
+        """An object by name; `called` tells kinds apart that share a type, such as composite groups."""
+        return self._objects.get(kind, {}).get((called or _called(kind), namespace, name))
 
     def all(self, kind: type[Any]) -> Iterable[Any]:
         return self._objects.get(kind, {}).values()

@@ -90,7 +90,7 @@ def test_the_answer_for_programs_has_the_same_errors_in_parts(tmp_path: Path) ->
                 "object": "PriorityClass//big",
                 "field": "$.value",
                 "message": "found 2000000000",
-                "allowed": "allowed: at most 1000000000",
+                "allowed": "at most 1000000000",
                 "stage": "admission",
             }
         ],

@@ -10,7 +10,7 @@ import typer
 from reprieve.cli.options import Files, Format, Output, Strict
 from reprieve.objects.admission import admit_all
 from reprieve.objects.loading import Loaded, load
-from reprieve.objects.problems import Problem
+from reprieve.objects.problems import Problem, in_order
 from reprieve.texts import count
 
 Old = Annotated[
@@ -45,9 +45,7 @@ def review(paths: list[str], old: list[str], *, strict: bool = False) -> tuple[L
     """Read and admit: the objects, and the problems of both."""
     before = load(old)
     loaded = load(paths, strict=strict)
-    found = [*loaded.problems, *admit_all(loaded.entries, before.entries)]
-    order = {file: place for place, file in enumerate(dict.fromkeys(problem.origin.file for problem in found))}
-    found.sort(key=lambda problem: (order[problem.origin.file], problem.origin.document, problem.origin.item or 0))
+    found = in_order([*loaded.problems, *admit_all(loaded.entries, before.entries)])
     return loaded, [*before.errors, *found]
 
 
@@ -72,7 +70,7 @@ def _report(loaded: Loaded, problems: list[Problem]) -> dict[str, Any]:
                 "object": problem.object,
                 "field": problem.field,
                 "message": problem.message,
-                "allowed": problem.allowed,
+                "allowed": problem.allowed.removeprefix("allowed: "),
                 "suggestion": problem.suggestion,
                 "stage": problem.stage,
             }

@@ -10,11 +10,12 @@ import typer
 from reprieve import texts
 from reprieve.cli.options import Config, Files, Gates, Now, settings_from
 from reprieve.cli.plan import print_warnings
-from reprieve.cli.show import show_decision
+from reprieve.cli.show import grouped, show_decision
 from reprieve.objects.loading import load
 from reprieve.objects.meta import find_condition
-from reprieve.planning import Planner, moment_of, question, usable
-from reprieve.result import Decision, decision
+from reprieve.planning import Planner, usable, whereabouts
+from reprieve.questions import WHY_NOT, moment_of, question, unit_of
+from reprieve.result import Decision
 from reprieve.world import PodFacts
 
 For = Annotated[str, typer.Option("--for", metavar="KIND/NAMESPACE/NAME", help="The unit to explain.")]
@@ -37,57 +38,73 @@ def explain(
     """Explain what happens to a unit.
 
     For a pending unit: why it is pending and what would help. For a running one: whether it has to make way, for whom,
-    and by which rule; or why it is safe. With --why-not: why another unit is spared.
+    and by which rule; or why it is safe. With --why-not: why another unit is spared. Exits with 2 when the input cannot
+    be used.
     """
-    loaded = usable(load(filename))
-    planner = Planner(loaded, settings_from(config, feature_gates), moment_of(now))
-    facts = planner.pod(unit)
+    moment = moment_of(now)
+    planner = Planner(usable(load(filename)), settings_from(config, feature_gates), moment)
+    lines = list(_lines(planner, unit, why_not))
     print_warnings(planner.warnings)
-    if why_not is not None:
-        lines = _why_not(planner, facts, planner.pod(why_not))
-    elif facts.pending:
-        lines = show_decision(decision(planner.decide(facts)))
-    else:
-        lines = _resident(planner, facts)
     typer.echo("\n".join(lines))
 
 
-def _why_not(planner: Planner, preemptor: PodFacts, other: PodFacts) -> Iterator[str]:
-    if not preemptor.pending:
-        raise question(f"{preemptor.unit} is not pending: nobody makes way for it")
-    made = decision(planner.decide(preemptor))
+def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
+    facts = planner.pod(unit) if unit_of(unit)[0] == "Pod" else None
+    if why_not is not None:
+        other = planner.pod(why_not, about=WHY_NOT)
+        if other is facts:
+            raise question(texts.names_the_preemptor(other.unit), about=WHY_NOT)
+        yield from _why_not(planner.single(unit).decision, other)
+    elif facts is None or facts.pending:
+        yield from show_decision(planner.single(unit).decision)
+    else:
+        yield from _resident(planner, facts)
+
+
+def _why_not(made: Decision, other: PodFacts) -> Iterator[str]:
     yield made.message
     for victim in made.victims:
         if victim["unit"] == other.unit:
-            yield f"{other.unit} does make way: {victim['message']}."
+            yield texts.makes_way(other.unit, victim["message"])
             return
-    yield texts.not_chosen(other.unit, _why_spared(made, other), made.outcome)
+    why = texts.nobody_has_to(made.preemptor) if made.outcome == "Fits" else _why_spared(made, other)
+    yield texts.not_chosen(other.unit, why) if why else whereabouts(other)
 
 
 def _why_spared(made: Decision, other: PodFacts) -> str:
+    """The rule that spares it, and where another node was chosen what its own would have cost; empty: none."""
     for item in made.spared:
         if item["unit"] == other.unit:
-            return item["message"]
-    return f"it runs on {other.node}, which does not exist" if other.node else "it does not run on any node"
+            cost = made.candidates.get(item["domain"]) if item["rule"] == "CheaperElsewhere" else None
+            return texts.cost_elsewhere(item["message"], item["domain"], cost["victims"]) if cost else item["message"]
+    return texts.on_no_known_node(other.node) if other.node else ""
 
 
 def _resident(planner: Planner, facts: PodFacts) -> Iterator[str]:
     """A pod that runs, leaves or is done: what it is, and who would have it make way."""
-    gated = bool(facts.pod.spec.scheduling_gates)
-    yield texts.whereabouts(facts.unit, facts.node, finished=facts.pod.finished, gated=gated)
+    yield whereabouts(facts)
     target = find_condition(facts.pod.status.conditions, "DisruptionTarget")
     if target is not None and target.status == "True":
-        yield texts.marked(facts.unit, target.reason, target.message, leaving=facts.pod.terminating)
-    if not facts.node:
-        return
-    asked = [made for made in planner.cycle().decisions if made.outcome != "Fits"]
+        yield texts.marked(facts.unit, target.reason, target.message)
+    if facts.node:
+        yield from _before_the_pending(facts, planner.cycle().decisions)
+
+
+def _before_the_pending(facts: PodFacts, decisions: list[Decision]) -> Iterator[str]:
+    """Whether one cycle over all that is pending would have it make way."""
+    asked = [made for made in decisions if made.outcome != "Fits"]
     for made in asked:
         for victim in made.victims:
             if victim["unit"] == facts.unit:
-                yield f"{facts.unit} has to make way for {made.preemptor}: {victim['message']}."
-                yield f"{made.domain} was chosen: {texts.CRITERIA[made.criterion]}."
+                yield texts.has_to_make_way(facts.unit, made.preemptor, victim["message"])
+                yield texts.chosen(made.domain or "", made.criterion)
                 return
     if not asked:
-        yield "Nobody who is pending needs anyone to make way."
-    for made in asked:
-        yield f"{facts.unit} stays where {made.preemptor} is concerned: {_why_spared(made, facts)}."
+        yield texts.NOBODY_ASKS
+    for group in grouped((_rule(made, facts), made) for made in asked).values():
+        reasons = [_why_spared(made, facts) for made in group]
+        yield texts.stays_for(facts.unit, [made.preemptor for made in group], reasons)
+
+
+def _rule(made: Decision, facts: PodFacts) -> str:
+    return next((item["rule"] for item in made.spared if item["unit"] == facts.unit), "")

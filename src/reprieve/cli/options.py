@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reprieve.configuration import GATES, Settings, configure, parse_gates
+from reprieve.configuration import Settings, configure, parse_gates
 from reprieve.objects.documents import read_file
 from reprieve.objects.problems import InvalidInput, Origin, Problem
 
@@ -37,8 +37,13 @@ Config = Annotated[
 ]
 Gates = Annotated[
     str | None,
-    typer.Option("--feature-gates", metavar="A=true,B=false", help=f"Switch features: {', '.join(sorted(GATES))}."),
+    typer.Option(
+        "--feature-gates", metavar="A=true,B=false", help="Switch features on or off, over what --config says."
+    ),
 ]
+
+
+_SETTINGS = "it must be one document such as {pdb: Respect}"
 
 
 def settings_from(config: str | None, gates: str | None) -> Settings:
@@ -56,5 +61,5 @@ def settings_from(config: str | None, gates: str | None) -> Settings:
         raise InvalidInput(problems)
     data = documents[0].plain() if documents else {}
     if len(documents) > 1 or not isinstance(data, dict):
-        raise InvalidInput([Problem(origin=Origin(config, 0), message="not one object of settings")])
+        raise InvalidInput([Problem(origin=Origin(config, 0), message="not one object of settings", allowed=_SETTINGS)])
     return configure(data, given, file=config)

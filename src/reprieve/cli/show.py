@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from reprieve import texts
 from reprieve.result import Decision, Result
 
 _MOST_ROWS = 10
+_MOST_IN_FULL = 3
+_MOST_LINES = 30
+
+Item = TypeVar("Item")
+Group = TypeVar("Group", bound=Hashable)
 
 
 def show_result(result: Result) -> str:
-    """A whole answer; of a cycle also what was placed and what still waits."""
-    parts = ["\n".join(show_decision(decision)) for decision in result.decisions]
-    if not parts:
-        parts.append("Nothing is pending: there is nothing to decide.")
+    """A whole answer: a few decisions in full, many as a table; of a cycle also what was placed and what waits."""
+    decisions = result.decisions
+    parts = [texts.NOTHING_PENDING] if not decisions else []
+    if len(decisions) <= _MOST_IN_FULL:
+        parts += ("\n".join(show_decision(decision)) for decision in decisions)
+    else:
+        parts.append("\n".join(_overview(decisions)))
     if result.order:
-        parts.append("\n".join(_summary(result)))
+        victims = sum(len(decision.victims) for decision in decisions)
+        parts.append(texts.cycle_summary(len(result.admitted), len(result.left), victims))
     return "\n\n".join(parts)
 
 
-def _summary(result: Result) -> Iterator[str]:
-    victims = sum(len(decision.victims) for decision in result.decisions)
-    yield f"{texts.count(len(result.admitted), 'unit')} placed, {len(result.left)} waiting, {victims} to make way"
+def _overview(decisions: Sequence[Decision]) -> Iterator[str]:
+    rows = [
+        (made.preemptor, made.outcome, made.domain or "", texts.listed([victim["unit"] for victim in made.victims]))
+        for made in decisions
+    ]
+    yield from table(texts.CYCLE_COLUMNS, rows, most=_MOST_LINES)
+    yield texts.MORE_IN_FULL
 
 
 def show_decision(decision: Decision) -> Iterator[str]:
+    """One decision in full."""
     yield decision.message
     yield from _victims(decision)
     yield from _elsewhere(decision)
@@ -38,78 +53,83 @@ def _victims(decision: Decision) -> Iterator[str]:
         return
     yield ""
     if len(decision.victims) <= _MOST_ROWS:
-        rows = [
-            (victim["unit"], victim["reason"], victim["message"] + (_BREAKS if victim["pdbViolation"] else ""))
-            for victim in decision.victims
-        ]
-        yield from table(("makes way", "because", ""), rows)
+        rows = [(victim["unit"], *_because(victim)) for victim in decision.victims]
+        yield from table(texts.VICTIM_COLUMNS, rows)
         return
-    groups: dict[tuple[str, str], list[str]] = {}
-    for victim in decision.victims:
-        groups.setdefault((victim["reason"], victim["message"]), []).append(victim["unit"])
-    rows = [(texts.listed(units), rule, message) for (rule, message), units in groups.items()]
-    yield from table((f"{len(decision.victims)} make way", "because", ""), rows)
+    groups = grouped((_because(victim), victim) for victim in decision.victims)
+    if len(groups) > _MOST_ROWS:
+        groups = grouped(((victim["reason"], ""), victim) for victim in decision.victims)
+    rows = [
+        (texts.listed([victim["unit"] for victim in victims]), rule, message or _example(victims))
+        for (rule, message), victims in groups.items()
+    ]
+    yield from table((texts.so_many_make_way(len(decision.victims)), *texts.VICTIM_COLUMNS[1:]), rows)
 
 
-_BREAKS = "; breaks a disruption budget"
+def _because(victim: dict[str, Any]) -> tuple[str, str]:
+    against = f"; {texts.AGAINST_BUDGET}" if victim["pdbViolation"] else ""
+    return victim["reason"], victim["message"] + against
 
 
 def _elsewhere(decision: Decision) -> Iterator[str]:
-    others = {domain: cost for domain, cost in decision.candidates.items() if domain != decision.domain}
     if decision.outcome != "Preempt":
         return
     yield ""
-    if not others:
-        yield f"{decision.domain} was chosen: {texts.CRITERIA[decision.criterion]}."
-        return
+    others = {domain: cost for domain, cost in decision.candidates.items() if domain != decision.domain}
     ordered = sorted(others.items(), key=lambda item: (item[1]["pdbViolations"], len(item[1]["victims"]), item[0]))
     rows = [
         (domain, str(len(cost["victims"])), str(cost["pdbViolations"]), texts.listed(cost["victims"]))
-        for domain, cost in ordered[:_MOST_ROWS]
+        for domain, cost in ordered
     ]
-    yield from table(("instead of", "victims", "budgets broken", ""), rows)
-    if len(ordered) > _MOST_ROWS:
-        yield f"  and {len(ordered) - _MOST_ROWS} more"
-    yield f"{decision.domain} was chosen: {texts.CRITERIA[decision.criterion]}."
+    if rows:
+        yield from table(texts.ELSEWHERE_COLUMNS, rows, most=_MOST_ROWS)
+    yield texts.chosen(decision.domain or "", decision.criterion)
 
 
 def _spared(decision: Decision) -> Iterator[str]:
     # Who would only have been asked on another node is told by the table above.
-    spared = [item for item in decision.spared if item["rule"] != "CheaperElsewhere"]
+    spared = [item for item in decision.spared if item["rule"] not in ("CheaperElsewhere", "NoHelp")]
     if not spared or decision.outcome == "Fits":
         return
     yield ""
     if len(spared) <= _MOST_ROWS:
         rows = [(item["unit"], item["domain"], item["rule"], item["message"]) for item in spared]
-        yield from table(("stays", "on", "by", ""), rows)
+        yield from table(texts.SPARED_COLUMNS, rows)
         return
-    groups: dict[str, list[dict[str, str]]] = {}
-    for item in spared:
-        groups.setdefault(item["rule"], []).append(item)
+    groups = grouped((item["rule"], item) for item in spared)
     yield from table(
-        (f"{len(spared)} stay", "by", ""),
+        (texts.so_many_stay(len(spared)), *texts.SPARED_COLUMNS[2:]),
         [(texts.listed([item["unit"] for item in items]), rule, _example(items)) for rule, items in groups.items()],
     )
 
 
-def _example(items: Sequence[dict[str, str]]) -> str:
+def _example(items: Sequence[dict[str, Any]]) -> str:
     messages = {item["message"] for item in items}
-    return items[0]["message"] if len(messages) == 1 else f"such as: {items[0]['message']}"
+    return str(items[0]["message"]) if len(messages) == 1 else texts.such_as(items[0]["message"])
 
 
 def _obstacles(decision: Decision) -> Iterator[str]:
     if not decision.obstacles or decision.outcome == "Fits":
         return
     yield ""
-    groups: dict[str, list[str]] = {}
-    for node, why in decision.obstacles.items():
-        groups.setdefault(why, []).append(node)
-    yield from table(("out of the question", ""), [(texts.listed(nodes), why) for why, nodes in groups.items()])
+    groups = grouped((why, node) for node, why in decision.obstacles.items())
+    yield from table(texts.OBSTACLE_COLUMNS, [(texts.listed(nodes), why) for why, nodes in groups.items()])
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as they need to be; the last may be as long as it likes."""
-    widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
-    for row in (header, *rows):
+def grouped(pairs: Iterable[tuple[Group, Item]]) -> dict[Group, list[Item]]:
+    """Items by what they have in common, in the order in which that was first met."""
+    groups: dict[Group, list[Item]] = {}
+    for key, item in pairs:
+        groups.setdefault(key, []).append(item)
+    return groups
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, most: int | None = None) -> Iterator[str]:
+    """Columns as wide as they need to be; the last may be as long as it likes. Beyond `most` rows, how many more."""
+    shown = rows[:most]
+    widths = [max(len(row[place]) for row in (header, *shown)) for place in range(len(header))]
+    for row in (header, *shown):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         yield ("  " + "  ".join(cells)).rstrip()
+    if len(shown) < len(rows):
+        yield "  " + texts.and_more(len(rows) - len(shown))

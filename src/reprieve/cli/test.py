@@ -7,11 +7,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from reprieve.cases import Verdict, read_cases, run_case
+from reprieve.cases import Case, Verdict, read_cases, run_case
 from reprieve.cli.options import Format, Output
 
 Paths = Annotated[
-    list[str], typer.Argument(metavar="PATH...", help="Case files, or directories with case files below them.")
+    list[str],
+    typer.Argument(metavar="PATH", help="Case files, directories with case files below them, or - for standard input."),
 ]
 
 
@@ -21,18 +22,19 @@ def test(paths: Paths, output: Format = Output.text) -> None:
     Keep such files beside the cluster's configuration, and a change that would let the wrong job be killed is seen
     before it is made. Exits with 0 when all cases hold, with 1 when one fails, and with 2 when a file is no case file.
     """
-    verdicts = [run_case(case) for case in read_cases(paths)]
-    failed = [verdict for verdict in verdicts if not verdict.ok]
+    verdicts = [(case, run_case(case)) for case in read_cases(paths)]
+    failed = [(case, verdict) for case, verdict in verdicts if not verdict.ok]
+    passed = len(verdicts) - len(failed)
     if output is Output.json:
-        answer = {"passed": len(verdicts) - len(failed), "failed": len(failed), "cases": verdicts}
+        answer = {"passed": passed, "failed": len(failed), "cases": [verdict for _, verdict in verdicts]}
         typer.echo(msgspec.json.format(msgspec.json.encode(answer)).decode())
     else:
-        for verdict in failed:
-            typer.echo("\n".join(_show(verdict)))
-        typer.echo(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
+        for case, verdict in failed:
+            typer.echo("\n".join(_show(case, verdict)))
+        typer.echo(f"{passed} passed, {len(failed)} failed")
     if failed:
         raise typer.Exit(1)
 
 
-def _show(verdict: Verdict) -> list[str]:
-    return [f"FAILED {verdict.case}", *(f"  {line}" for line in verdict.diff)]
+def _show(case: Case, verdict: Verdict) -> list[str]:
+    return [f"FAILED {verdict.case} ({case.origin})", *(f"  {line}" for line in verdict.diff)]

@@ -6,10 +6,13 @@ below zero the budget is broken. A pod that the budget lists as disrupted alread
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from reprieve.engine.columns import Ints, Mask
 from reprieve.engine.table import NodeTable
+from reprieve.engine.units import Unit
 from reprieve.objects.core import PodDisruptionBudget
 from reprieve.world import PodFacts
 
@@ -27,6 +30,7 @@ class Budgets:
         self._listed = any(item.status.disrupted_pods for item in self.budgets)
         self._known = 0
         self._covers = np.zeros(0, dtype=np.int64)
+        self._groups: dict[Hashable, tuple[Unit, bool]] = {}
 
     def covering(self, facts: PodFacts) -> list[int]:
         """The budgets that a pod would use up one of, in order."""
@@ -37,19 +41,72 @@ class Budgets:
             if _covers(budget, facts.key[0], labels) and facts.key[1] not in budget.status.disrupted_pods
         ]
 
-    def violating(self, candidates: Mask, nodes: slice | Ints) -> Mask:
-        """Of the candidates on some nodes, rank by rank, those that would break a budget."""
+    def violating(self, candidates: Mask, nodes: slice | Ints) -> Ints:
+        """For each candidate on some nodes, rank by rank, how many of its pods would break a budget.
+
+        Each node is a search of its own: what one would use up does not count for another.
+        """
         if not self.budgets:
-            return np.zeros_like(candidates)
-        covers = self._lookup()[self._table.ranked("labels", nodes)]
+            return np.zeros(candidates.shape, dtype=np.int64)
+        covers = self._covered(nodes, len(candidates))
         violating = self._walk(candidates & (covers > 0), covers)
-        complicated = np.flatnonzero((candidates & (covers == _SEVERAL)).any(axis=0))
-        if self._listed:
-            complicated = np.flatnonzero((candidates & (covers != 0)).any(axis=0))
+        alone = covers if self._listed else covers == _SEVERAL
         numbers = np.arange(self._table.size)[nodes]
-        for column in complicated:
-            violating[:, column] = self._walk_one(candidates[:, column], int(numbers[column]))
+        for column in np.flatnonzero((candidates & (alone != 0)).any(axis=0)):
+            shares = self._table.residents[numbers[column]]
+            ranks = np.flatnonzero(candidates[:, column])
+            counts = self.walk([shares[rank].unit for rank in ranks])
+            violating[:, column] = 0
+            violating[ranks, column] = counts
         return violating
+
+    def everywhere(self, candidates: Mask) -> Ints:
+        """The same for one search over all nodes: every unit uses up once, wherever its pods run."""
+        violating = np.zeros(candidates.shape, dtype=np.int64)
+        if not self.budgets:
+            return violating
+        covers = self._covered(slice(0, self._table.size), len(candidates))
+        places: dict[Hashable, list[tuple[int, int]]] = {}
+        units: dict[Hashable, Unit] = {}
+        for rank, node in np.argwhere(candidates & (covers != 0)):
+            unit = self._table.residents[node][rank].unit
+            units[unit.key] = unit
+            places.setdefault(unit.key, []).append((rank, node))
+        order = sorted(units.values(), key=lambda unit: unit.importance)
+        for unit, count in zip(order, self.walk(order), strict=True):
+            for rank, node in places[unit.key]:
+                violating[rank, node] = count
+        return violating
+
+    def walk(self, units: list[Unit]) -> list[int]:
+        """For units in order of importance, how many pods of each break a budget."""
+        left = [budget.status.disruptions_allowed for budget in self.budgets]
+        return [sum(self._breaks(facts, left) for facts in unit.pods) for unit in units]
+
+    def _breaks(self, facts: PodFacts, left: list[int]) -> bool:
+        for number in self.covering(facts):
+            left[number] -= 1
+            if left[number] < 0:  # the search stops at the first broken budget
+                return True
+        return False
+
+    def _covered(self, nodes: slice | Ints, depth: int) -> Ints:
+        """For each share the number of its only budget plus one, 0 for none, or that it has to be walked by itself."""
+        covers = self._lookup()[self._table.ranks["labels"][:depth, nodes]]
+        group = self._table.ranks["group"][:depth, nodes]
+        if group.any():
+            for rank, column in np.argwhere(group > 0):
+                node = np.arange(self._table.size)[nodes][column]
+                if self._group_covered(self._table.residents[node][rank].unit):
+                    covers[rank, column] = _SEVERAL
+        return covers
+
+    def _group_covered(self, unit: Unit) -> bool:
+        """Asked once for each group as it is now: a group that changes becomes another unit."""
+        known = self._groups.get(unit.key)
+        if known is None or known[0] is not unit:
+            known = self._groups[unit.key] = unit, any(self.covering(facts) for facts in unit.pods)
+        return known[1]
 
     def _lookup(self) -> Ints:
         """For each kind of pod the number of the only budget that covers it, plus one; 0 for none."""
@@ -66,9 +123,9 @@ class Budgets:
         namespace, labels = kind[0], dict(kind[1])
         return [number for number, budget in enumerate(self.budgets, 1) if _covers(budget, namespace, labels)]
 
-    def _walk(self, covered: Mask, covers: Ints) -> Mask:
+    def _walk(self, covered: Mask, covers: Ints) -> Ints:
         """Where each pod has one budget: the nth candidate under it breaks it when n is more than it allows."""
-        violating = np.zeros_like(covered)
+        violating = np.zeros(covered.shape, dtype=np.int64)
         ranks, columns = np.nonzero(covered)
         if not len(ranks):
             return violating
@@ -78,19 +135,7 @@ class Budgets:
         first = np.concatenate([[True], group[1:] != group[:-1]])
         position = np.arange(len(group)) - np.maximum.accumulate(np.where(first, np.arange(len(group)), 0))
         broken = order[position >= self._allowed[budgets[order]]]
-        violating[ranks[broken], columns[broken]] = True
-        return violating
-
-    def _walk_one(self, candidates: Mask, node: int) -> Mask:
-        """One node pod by pod: where a pod has several budgets, or a budget lists pods by name."""
-        left = [budget.status.disruptions_allowed for budget in self.budgets]
-        violating = np.zeros_like(candidates)
-        for rank in np.flatnonzero(candidates):
-            for number in self.covering(self._table.residents[node][rank]):
-                left[number] -= 1
-                if left[number] < 0:  # the search stops at the first broken budget
-                    violating[rank] = True
-                    break
+        violating[ranks[broken], columns[broken]] = 1
         return violating
 
     def broken_by(self, victims: list[PodFacts]) -> list[PodDisruptionBudget]:

@@ -17,12 +17,15 @@ from reprieve.engine.columns import Ints, Mask
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.reach import affine, tolerated
 from reprieve.engine.table import NodeTable, Repelling
+from reprieve.engine.units import Unit
 from reprieve.objects.affinity import PodAffinityTerm, TopologySpreadConstraint
 from reprieve.objects.core import Namespace
 from reprieve.objects.meta import LabelSelector, SelectorRequirement
 from reprieve.world import ANY_ADDRESS, PodFacts
 
 PLENTY = 2**40
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""A label that every namespace has, whether its manifest says so or not."""
 Matches = Callable[[str, dict[str, str]], bool]
 
 
@@ -63,8 +66,19 @@ def concerned(table: NodeTable, facts: PodFacts) -> bool:
         facts.host_ports
         or (affinity and (affinity.pod_affinity or affinity.pod_anti_affinity))
         or spec.topology_spread_constraints
-        or len(table.repels) > 1
+        or any(repels(table, kind, facts) for kind in table.repels.items)
     )
+
+
+def repels(table: NodeTable, kind: Repelling | None, facts: PodFacts) -> list[PodAffinityTerm]:
+    """The terms by which a kind of running pod keeps this one away."""
+    if kind is None:
+        return []
+    return [
+        term
+        for term in kind.terms
+        if _term_matches(table, term, kind.namespace, kind.labels)(facts.key[0], facts.pod.metadata.labels)
+    ]
 
 
 class _Builder:
@@ -86,10 +100,16 @@ class _Builder:
         for facts in self.table.ported.values():
             if _ports_conflict(self.facts, facts):
                 node = self.table.index[facts.node]
-                weight[self.table.residents[node].index(facts), node] = 1
+                weight[self._rank(facts, node), node] += 1
         slack = -weight.sum(axis=0)
         self._leave_room(slack, lambda other, _: int(_ports_conflict(self.facts, other)))
         yield Row("HostPort", slack, weight)
+
+    def _rank(self, facts: PodFacts, node: int) -> int:
+        """Where the share of a running pod's unit stands."""
+        membership = self.table.units.of(facts)
+        unit = self.table.groups.get(membership.key) if membership.group else Unit(membership, [facts])
+        return self.table.rank_of(unit or Unit(membership, [facts]), node)
 
     # Anti-affinity, both ways
 
@@ -97,7 +117,7 @@ class _Builder:
         affinity = self.facts.pod.spec.affinity
         for term in affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ():
             matches = term_matches(self.table, term, self.facts)
-            row = self._repulsion("AntiAffinity", term.topology_key, self._kinds(matches)[self._ranked("labels")])
+            row = self._repulsion("AntiAffinity", term.topology_key, self._here(matches))
             self._leave_room(row.slack, partial(self._meets, term, matches))
             yield row
 
@@ -109,24 +129,17 @@ class _Builder:
         """Running pods whose own anti-affinity means this one: asked once for each kind of pod."""
         keys: dict[str, Ints] = {}
         for number, kind in enumerate(self.table.repels.items):
-            for term in self._repelling_terms(kind):
+            for term in repels(self.table, kind, self.facts):
                 lookup = keys.setdefault(term.topology_key, np.zeros(len(self.table.repels), dtype=np.int64))
                 lookup[number] += 1
         for key, lookup in keys.items():
-            yield self._repulsion("KeptAway", key, lookup[self._ranked("repels")])
+            here = lookup[self._ranked("repels")]
+            self._add_groups(here, partial(self._repelling_pod, key))
+            yield self._repulsion("KeptAway", key, here)
         slack = np.zeros(self.table.size, dtype=np.int64)
         self._leave_room(slack, self._repels_from)
         if slack.any():
             yield Row("KeptAway", slack, np.zeros((self.depth, self.table.size), dtype=np.int64))
-
-    def _repelling_terms(self, kind: Repelling | None) -> list[PodAffinityTerm]:
-        if kind is None:
-            return []
-        return [
-            term
-            for term in kind.terms
-            if _term_matches(self.table, term, kind.namespace, kind.labels)(self.facts.key[0], self.own)
-        ]
 
     def _repels_from(self, other: PodFacts, node: int) -> int:
         affinity = other.pod.spec.affinity
@@ -140,8 +153,8 @@ class _Builder:
     def _repulsion(self, name: str, key: str, meant: Ints) -> Row:
         """Nobody who is meant may be left in the domain."""
         codes, _ = self.labels.column(key)
-        weight = meant * (codes != 0)
-        return Row(name, -_per_domain(codes, weight.sum(axis=0)), weight)
+        meant = meant * (codes != 0)
+        return Row(name, -_per_domain(codes, meant.sum(axis=0)), self._leaving(meant, codes))
 
     # Affinity
 
@@ -151,20 +164,20 @@ class _Builder:
         if not terms:
             return [], None
         all_match = [term_matches(self.table, term, self.facts) for term in terms]
-        kinds = self._kinds(lambda namespace, labels: all(match(namespace, labels) for match in all_match))
-        meant = kinds[self._ranked("labels")]
+        meant = self._here(lambda namespace, labels: all(match(namespace, labels) for match in all_match))
         near, keyed = [], np.zeros(self.table.size, dtype=np.bool_)
         for term in terms:
             codes, _ = self.labels.column(term.topology_key)
             self.out |= codes == 0
             keyed |= codes != 0
-            weight = meant * (codes != 0)
-            near.append(Row("Affinity", _per_domain(codes, weight.sum(axis=0)) - 1, -weight))
+            here = meant * (codes != 0)
+            near.append(Row("Affinity", _per_domain(codes, here.sum(axis=0)) - 1, -self._leaving(here, codes)))
         if not all(match(self.facts.key[0], self.own) for match in all_match):
             return near, None
-        weight = meant * keyed
-        anywhere = np.full(self.table.size, weight.sum(), dtype=np.int64)
-        return near, Row("Affinity", -anywhere, weight)
+        here = meant * keyed
+        anywhere = np.full(self.table.size, here.sum(), dtype=np.int64)
+        one_domain = np.ones(self.table.size, dtype=np.int64)
+        return near, Row("Affinity", -anywhere, self._leaving(here, one_domain))
 
     # Spreading
 
@@ -190,16 +203,16 @@ class _Builder:
         eligible = eligible & self._counted(constraint)
         selector = _merged(constraint.label_selector, constraint.match_label_keys, self.own)
         namespace = self.facts.key[0]
-        kinds = self._kinds(lambda other, labels: other == namespace and selector.matches(labels))
-        weight = kinds[self._ranked("labels")] * eligible
-        running = (weight * (self._ranked("leaves") == 0)).sum(axis=0)
+        here = self._here(lambda other, labels: other == namespace and selector.matches(labels)) * eligible
+        running = (here * (self._ranked("leaves") == 0)).sum(axis=0)
         counts = _per_domain(codes, running)
         itself = int(selector.matches(self.own))
         slack = constraint.max_skew - itself + self._emptiest_other(constraint, codes, eligible, counts) - counts
+        slack[codes == 0] = -PLENTY
         self._leave_room(
             slack, lambda other, _: int(other.key[0] == namespace and selector.matches(other.pod.metadata.labels))
         )
-        return Row("TopologySpread", slack, weight)
+        return Row("TopologySpread", slack, self._leaving(here, codes))
 
     def _counted(self, constraint: TopologySpreadConstraint) -> Mask:
         """Nodes that count, by the constraint's node policies."""
@@ -228,11 +241,41 @@ class _Builder:
     def _ranked(self, name: str) -> Ints:
         return self.table.ranked(name, slice(0, self.table.size))
 
-    def _kinds(self, matches: Matches) -> Ints:
-        """1 for each kind of pod that is meant: asked once for each set of labels in a namespace."""
-        return np.array(
-            [0 if kind is None else int(matches(kind[0], dict(kind[1]))) for kind in self.table.labels.items],
-            dtype=np.int64,
+    def _here(self, matches: Matches) -> Ints:
+        """How many pods of each share are meant: asked once for each set of labels in a namespace."""
+        kinds = [0 if kind is None else int(matches(kind[0], dict(kind[1]))) for kind in self.table.labels.items]
+        here = np.array(kinds, dtype=np.int64)[self._ranked("labels")]
+        self._add_groups(here, lambda other: int(matches(other.key[0], other.pod.metadata.labels)))
+        return here
+
+    def _add_groups(self, here: Ints, weight: Callable[[PodFacts], int]) -> None:
+        """Groups are asked pod by pod."""
+        for unit in self.table.groups.values():
+            for name, share in unit.shares.items():
+                node = self.table.index[name]
+                here[self.table.rank_of(unit, node), node] += sum(weight(facts) for facts in share.pods)
+
+    def _leaving(self, here: Ints, codes: Ints) -> Ints:
+        """What each share takes from its node's domain when its unit leaves: also its pods on other nodes there."""
+        weight = here
+        for unit in self.table.groups.values():
+            if len(unit.shares) > 1:
+                weight = here.copy() if weight is here else weight
+                places = [
+                    (self.table.rank_of(unit, node), node)
+                    for node in map(self.table.index.get, unit.shares)
+                    if node is not None
+                ]
+                for rank, node in places:
+                    weight[rank, node] = sum(here[r, n] for r, n in places if codes[n] == codes[node])
+        return weight
+
+    def _repelling_pod(self, key: str, other: PodFacts) -> int:
+        affinity = other.pod.spec.affinity
+        terms = affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
+        return sum(
+            term.topology_key == key and term_matches(self.table, term, other)(self.facts.key[0], self.own)
+            for term in terms
         )
 
     def _leave_room(self, slack: Ints, weight: Callable[[PodFacts, int], int]) -> None:
@@ -273,7 +316,7 @@ def _term_matches(table: NodeTable, term: PodAffinityTerm, namespace: str, own: 
         if term.namespace_selector is None:
             return False
         found = table.world.get(Namespace, other)
-        return term.namespace_selector.matches(found.metadata.labels if found else {})
+        return term.namespace_selector.matches({NAMESPACE_NAME: other, **(found.metadata.labels if found else {})})
 
     return lambda other, labels: in_scope(other) and selector.matches(labels)
 

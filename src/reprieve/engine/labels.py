@@ -9,6 +9,7 @@ import numpy as np
 from reprieve.engine.columns import Ints, Mask
 from reprieve.engine.table import NodeTable
 from reprieve.objects.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from reprieve.objects.priorities import parse_integer
 
 
 class NodeLabels:
@@ -93,8 +94,7 @@ def _any_of(codes: Ints, wanted: list[int]) -> Mask:
 
 def _compares(requirement: NodeSelectorRequirement, value: str) -> bool:
     """Whether a label is greater or less than the number asked for; what is no number is neither."""
-    try:
-        bound, number = int(requirement.values[0]), int(value)
-    except (ValueError, IndexError):
+    bound, number = parse_integer("".join(requirement.values[:1]), 64), parse_integer(value, 64)
+    if bound is None or number is None:
         return False
     return number > bound if requirement.operator == "Gt" else number < bound

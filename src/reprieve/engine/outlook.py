@@ -13,16 +13,16 @@ import numpy as np
 
 from reprieve.engine.budgets import Budgets
 from reprieve.engine.columns import Ints, Mask
-from reprieve.engine.company import Company, Row, company, concerned
+from reprieve.engine.company import PLENTY, Company, Row, company, concerned
 from reprieve.engine.labels import NodeLabels
-from reprieve.engine.reach import unreachable
+from reprieve.engine.reach import REACHED, unreachable
 from reprieve.engine.reasons import Reason
 from reprieve.engine.search import SlackLedger, remove_all, reprieve
 from reprieve.engine.table import LARGEST, NOBODY, NodeTable
-from reprieve.world import NEVER, PodFacts
+from reprieve.engine.units import Unit
+from reprieve.resources import PODS
+from reprieve.world import NEVER, Key, PodFacts
 
-SHIFT = 2**31
-"""Added to priorities before they are summed, so that more victims never look cheaper because they are negative."""
 Nodes = slice | Ints
 
 
@@ -45,8 +45,8 @@ class Rule(Protocol):
     def protects(self, pods: Ranked) -> Mask:
         """Ranks by nodes: True where the pod is protected."""
 
-    def reason(self, facts: PodFacts) -> Reason:
-        """Why, for a pod that it protects."""
+    def reason(self, unit: Unit, facts: PodFacts) -> Reason:
+        """Why, for a pod of a unit that it protects."""
 
     def good_until(self) -> int:
         """When its answer may change with time alone."""
@@ -56,18 +56,39 @@ class Outlook:
     """The answer for all nodes, for one shape of pod."""
 
     def __init__(
-        self, table: NodeTable, labels: NodeLabels, budgets: Budgets, facts: PodFacts, rules: Sequence[Rule]
+        self,
+        table: NodeTable,
+        labels: NodeLabels,
+        budgets: Budgets,
+        facts: PodFacts,
+        rules: Sequence[Rule],
+        *,
+        priority: int | None = None,
+        within: Mask | None = None,
+        apart_from: frozenset[Key] = frozenset(),
+        marked: bool = False,
     ) -> None:
+        """For a member of a gang: its `priority`, the domain it stays `within`, those it goes with (`apart_from`).
+
+        `marked`: budgets were walked over all nodes, and the table says who would break one.
+        """
         self.table = table
+        self._facts = facts
+        self._marked = marked
+        self._apart_from = apart_from
         self.budgets = budgets
         self.rules = rules
-        self.priority = facts.priority
+        self.good_until = NEVER
+        """When an answer may change with time alone."""
+        self.priority = facts.priority if priority is None else priority
         self.epoch = table.epoch
         self.log_length = len(table.log)
         self.serial = 0
         """Raised each time it is asked for another pod: what was read from it before may no longer hold."""
         self._personal = self._own(facts)
         self.reach = unreachable(table, labels, facts.pod.spec)
+        if within is not None:
+            self.reach[~within & (self.reach == 0)] = OUT_OF_DOMAIN
         self._names = [name for name, units in facts.requests.items() if units > 0]
         self._rows = np.array([table.row(name) for name in self._names], dtype=np.int64)
         self._needs = np.array([min(facts.requests[name], LARGEST) for name in self._names], dtype=np.int64)
@@ -88,12 +109,8 @@ class Outlook:
         self.count = np.zeros(size, dtype=np.int64)
         self.start = np.zeros(size, dtype=np.int64)
         self.victims = np.zeros((depth, size), dtype=np.bool_)
-        self.violating = np.zeros((depth, size), dtype=np.bool_)
+        self.violating = np.zeros((depth, size), dtype=np.int64)
         self.protected = np.zeros((depth, size), dtype=np.int8)
-
-    @property
-    def good_until(self) -> int:
-        return min((rule.good_until() for rule in self.rules), default=NEVER)
 
     def current(self, now: int) -> bool:
         """Whether it can be kept and renewed, rather than made anew."""
@@ -104,8 +121,9 @@ class Outlook:
             and (self.company is None or self.log_length == len(self.table.log))
         )
 
-    def follow(self, facts: PodFacts) -> None:
-        """Renew what has changed since, and the node that the pod itself is nominated to."""
+    def follow(self, facts: PodFacts, rules: Sequence[Rule] | None = None) -> None:
+        """Renew what has changed since by rules as they are now, and the node that the pod itself is nominated to."""
+        self.rules = rules or self.rules
         own = self._own(facts)
         changed = {*self.table.log[self.log_length :], *self._personal, *own}
         self.log_length = len(self.table.log)
@@ -124,7 +142,11 @@ class Outlook:
         nominated = self.table.nominated
         looked_at = nominated if isinstance(nodes, slice) else [node for node in nodes.tolist() if node in nominated]
         return {
-            node: [other for other in nominated[node] if other.priority >= self.priority and other.key != facts.key]
+            node: [
+                other
+                for other in nominated[node]
+                if other.priority >= self.priority and other.key != facts.key and other.key not in self._apart_from
+            ]
             for node in looked_at
         }
 
@@ -139,7 +161,7 @@ class Outlook:
         self.protected[:depth, nodes] = protected
         candidates = protected == 0
         self.victims[:, nodes] = False
-        self.violating[:, nodes] = False
+        self.violating[:, nodes] = 0
         possible = candidates.any(axis=0) & reachable & ~spoiled
         self.feasible[nodes] = False
         if possible.all():
@@ -147,6 +169,28 @@ class Outlook:
         elif possible.any():
             where = np.flatnonzero(possible)
             self._search(np.arange(self.table.size)[nodes][where], slack[:, where], candidates[:, where], depth)
+
+    def capacity(self, most: int) -> Ints:
+        """How many pods of this shape each node could take at most if all candidates left."""
+        slack = self._empty() + self._needs[:, None]
+        each = (slack // self._needs[:, None]).min(axis=0)
+        return np.where(self.reach == 0, np.clip(each, 0, most), 0)
+
+    def room(self, resources: list[str]) -> dict[str, int]:
+        """How much of each resource there would be in all if all candidates left the nodes in reach."""
+        slack = self._empty() + self._needs[:, None]
+        free = np.where(self.reach == 0, np.maximum(slack, 0), 0).sum(axis=1)
+        amounts = dict(zip(self._names, free.tolist(), strict=True))
+        return {name: amounts.get(name, 0) for name in resources}
+
+    def _empty(self) -> Ints:
+        """The slack of each node, beside the pod, without all candidates."""
+        nodes = slice(0, self.table.size)
+        depth = self.table.depth
+        candidates = self.protected[:depth, nodes] == 0
+        weights = self.table.requests[:depth, self._rows, nodes]
+        slack = self._slack(nodes, self._facts)[: len(self._rows)]
+        return np.asarray(slack + np.einsum("krn,kn->rn", weights, candidates.astype(np.int64)))
 
     def _slack(self, nodes: Nodes, facts: PodFacts) -> Ints:
         """What is left on each node beside the pod, in every row that matters to it."""
@@ -160,6 +204,32 @@ class Outlook:
         if self.company is None:
             return slack
         return np.vstack([slack, *(row.slack[nodes] for row in self._company_rows())])
+
+    def resolvable(self, node: int, facts: PodFacts) -> bool:
+        """Whether the first filter that stops the pod on a node is one that pods leaving could satisfy.
+
+        Asked in kube-scheduler's order: reach, host ports, resources, spreading, affinity, anti-affinity.
+        """
+        if self.reach[node] not in (REACHED, OUT_OF_COMPANY):
+            return False
+        slack = self._slack(np.array([node]), facts)[:, 0]
+        own, theirs = slack[: len(self._rows)], slack[len(self._rows) :]
+        short = [(row.name, units) for row, units in zip(self._company_rows(), theirs, strict=True) if units < 0]
+        if any(name == "HostPort" for name, _ in short):
+            return True
+        if (own < 0).any():
+            return not self._too_small(node)
+        spread = [units for name, units in short if name == "TopologySpread"]
+        if spread:
+            return bool(spread[0] > -PLENTY)
+        near, alone = self._near()
+        met = (slack[len(slack) - near :] >= 0).all() or (alone is not None and slack[alone] >= 0)
+        return bool(met and self.reach[node] == REACHED)
+
+    def _too_small(self, node: int) -> bool:
+        """Whether the whole node could not hold the pod; how many pods it takes does not count."""
+        capacity = self.table.allocatable[self._rows, node]
+        return bool((self._needs > capacity)[[name != PODS for name in self._names]].any())
 
     def _company_rows(self) -> list[Row]:
         """In the order a ledger wants: what must hold, what it would be alone, what may then be short."""
@@ -185,19 +255,24 @@ class Outlook:
             protected[meant] = number
             if rule.spoils:
                 spoiled |= meant.any(axis=0)
+            self.good_until = min(self.good_until, rule.good_until())
         return protected, spoiled
 
     def _search(self, nodes: Nodes, slack: Ints, candidates: Mask, depth: int) -> None:
         """Remove, reprieve, and note the price."""
         ledger = SlackLedger(slack, self._weights(nodes, depth), *self._near())
         fits = remove_all(ledger, candidates)
-        violating = self.budgets.violating(candidates, nodes)
-        victims = reprieve(ledger, candidates & fits, (violating, ~violating) if violating.any() else (candidates,))
-        feasible = fits & victims.any(axis=0)
-        self.feasible[nodes] = feasible
+        if self._marked:
+            violating = self.table.ranks["breaks"][:depth, nodes]
+        else:
+            violating = self.budgets.violating(candidates, nodes)
+        protected = violating > 0
+        classes = (protected, ~protected) if protected.any() else (candidates,)
+        victims = reprieve(ledger, candidates & fits, classes)
+        self.feasible[nodes] = fits & victims.any(axis=0)
         self.victims[:depth, nodes] = victims
         self.violating[:depth, nodes] = violating
-        self._price(nodes, victims, violating & victims)
+        self._price(nodes, victims)
 
     def _weights(self, nodes: Nodes, depth: int) -> Ints:
         if isinstance(nodes, slice):
@@ -209,17 +284,18 @@ class Outlook:
         rows = [row.weight[:depth, nodes][:, None, :] for row in self._company_rows()]
         return np.concatenate([weights, *rows], axis=1)
 
-    def _price(self, nodes: Nodes, victims: Mask, violating: Mask) -> None:
+    def _price(self, nodes: Nodes, victims: Mask) -> None:
+        """What the victims of each node cost, with all their pods, wherever they run."""
         depth = len(victims)
-        priority = self.table.ranks["priority"][:depth, nodes]
-        first = victims.argmax(axis=0)
-        top = priority[first, np.arange(priority.shape[1])]
-        start = self.table.ranks["start"][:depth, nodes]
-        self.violations[nodes] = violating.sum(axis=0)
+        ranks = {name: self.table.ranks[name][:depth, nodes] for name in ("top", "total", "count", "start")}
+        top = np.where(victims, ranks["top"], -NOBODY).max(axis=0, initial=-NOBODY)
+        self.violations[nodes] = (self.violating[:depth, nodes] * victims).sum(axis=0)
         self.top[nodes] = top
-        self.total[nodes] = ((priority + SHIFT) * victims).sum(axis=0)
-        self.count[nodes] = victims.sum(axis=0)
-        self.start[nodes] = np.where(victims & (priority == top), start, NEVER).min(axis=0, initial=NEVER)
+        self.total[nodes] = (ranks["total"] * victims).sum(axis=0)
+        self.count[nodes] = (ranks["count"] * victims).sum(axis=0)
+        highest = victims & (ranks["top"] == top)
+        self.start[nodes] = np.where(highest, ranks["start"], NEVER).min(axis=0, initial=NEVER)
 
 
 OUT_OF_COMPANY = 6
+OUT_OF_DOMAIN = 7

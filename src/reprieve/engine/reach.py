@@ -14,6 +14,7 @@ from reprieve.engine.labels import NodeLabels
 from reprieve.engine.table import NodeTable
 from reprieve.objects.meta import Taint, Toleration
 from reprieve.objects.pods import PodSpec
+from reprieve.objects.priorities import parse_integer
 
 REACHED = 0
 CORDONED, UNTOLERATED_TAINT, OTHER_NODE, NODE_AFFINITY, GONE = 1, 2, 3, 4, 5
@@ -74,9 +75,8 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _compares(toleration: Toleration, taint: Taint) -> bool:
-    try:
-        bound, number = int(toleration.value), int(taint.value)
-    except ValueError:
+    bound, number = parse_integer(toleration.value, 64), parse_integer(taint.value, 64)
+    if bound is None or number is None:
         return False
     return number < bound if toleration.operator == "Lt" else number > bound
 

@@ -47,6 +47,20 @@ class Reprieved(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "Reprieved"
 
 
+class SparedByBudget(msgspec.Struct, frozen=True):
+    """Spared: its disruption budget would have broken, and others could go."""
+
+    rule: ClassVar[str] = "DisruptionBudget"
+
+
+class AboveMinimum(msgspec.Struct, frozen=True):
+    """Spared: units of lower priority are enough."""
+
+    priority: int
+    minimum: int
+    rule: ClassVar[str] = "MinimalPriority"
+
+
 class CheaperElsewhere(msgspec.Struct, frozen=True):
     """Spared: another domain was chosen."""
 
@@ -55,4 +69,6 @@ class CheaperElsewhere(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "CheaperElsewhere"
 
 
-Reason = LowerPriority | NotLower | Tolerates | UnknownClass | Reprieved | CheaperElsewhere
+Reason = (
+    LowerPriority | NotLower | Tolerates | UnknownClass | Reprieved | SparedByBudget | AboveMinimum | CheaperElsewhere
+)

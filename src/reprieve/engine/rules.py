@@ -6,9 +6,19 @@ import numpy as np
 
 from reprieve.engine.columns import Ints, Mask
 from reprieve.engine.outlook import Ranked
-from reprieve.engine.reasons import NotLower, Reason, Tolerates, UnknownClass
+from reprieve.engine.reasons import (
+    AboveMinimum,
+    NotLower,
+    Reason,
+    Reprieved,
+    SparedByBudget,
+    Tolerates,
+    UnknownClass,
+)
 from reprieve.engine.table import NodeTable
+from reprieve.engine.units import Unit
 from reprieve.objects.priorities import PreemptionToleration, PriorityClasses, preemption_toleration
+from reprieve.objects.scheduling import TOLERATION_PREFIX
 from reprieve.world import NEVER, PodFacts
 
 _SECOND = 1_000_000
@@ -27,8 +37,56 @@ class OnlyLowerPriority:
     def protects(self, pods: Ranked) -> Mask:
         return pods.get("priority") >= self._priority
 
-    def reason(self, facts: PodFacts) -> Reason:
-        return NotLower(facts.priority, self._priority)
+    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - the unit's priority is what counts
+        return NotLower(unit.priority, self._priority)
+
+    def good_until(self) -> int:
+        return NEVER
+
+
+class Nobody:
+    """Nobody at all makes way: what fits as things are."""
+
+    spoils = False
+
+    def protects(self, pods: Ranked) -> Mask:
+        return np.ones(pods.get("priority").shape, dtype=np.bool_)
+
+    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - nobody is asked
+        return Reprieved()
+
+    def good_until(self) -> int:
+        return NEVER
+
+
+class NobodyAbove:
+    """Nobody above the lowest priority that is enough makes way."""
+
+    spoils = False
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+
+    def protects(self, pods: Ranked) -> Mask:
+        return np.asarray(pods.get("priority") > self._limit)
+
+    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - the unit's priority is what counts
+        return AboveMinimum(unit.priority, self._limit)
+
+    def good_until(self) -> int:
+        return NEVER
+
+
+class KeptByBudget:
+    """A unit whose budget would break has been reprieved before priorities were looked at."""
+
+    spoils = False
+
+    def protects(self, pods: Ranked) -> Mask:
+        return np.asarray(pods.get("kept") != 0)
+
+    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - no more to say
+        return SparedByBudget()
 
     def good_until(self) -> int:
         return NEVER
@@ -50,7 +108,7 @@ class KnownClass:
         )
         return unknown[pods.get("tolerates")]
 
-    def reason(self, facts: PodFacts) -> Reason:
+    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - a class belongs to a pod
         return UnknownClass(facts.pod.spec.priority_class_name)
 
     def good_until(self) -> int:
@@ -96,12 +154,14 @@ class Tolerating:
         return forever | lasting
 
     def _policy(self, name: str | None) -> PreemptionToleration | None:
-        """The toleration of a class, if it holds against this preemptor."""
+        """The toleration of a class, if it asks for one and it holds against this preemptor."""
         item = self._classes.get(name) if name else None
-        policy = preemption_toleration(item) if item is not None else None
+        if item is None or not any(key.startswith(TOLERATION_PREFIX) for key in item.metadata.annotations):
+            return None
+        policy = preemption_toleration(item)
         return policy if policy is not None and self._priority < policy.minimum_preemptable_priority else None
 
-    def reason(self, facts: PodFacts) -> Reason:
+    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - a class belongs to a pod
         name = facts.pod.spec.priority_class_name
         policy = self._policy(name) or PreemptionToleration(facts.priority + 1, 0)
         limited = policy.toleration_seconds >= 0 and facts.scheduled != NEVER

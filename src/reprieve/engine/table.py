@@ -1,26 +1,28 @@
 """The node table: allocatable, requested and running pods of all nodes, in columns.
 
 Rows go over resources and ranks, columns over nodes, so that one step of a search is one operation on all nodes.
-Each node's pods stand in order of importance: rank 0 is the last to be asked to leave. The table follows the
-world's journal; what it touched is logged, so that results kept for a shape of pod are renewed only there.
+On each node stand the shares that units have there, in order of importance: rank 0 is the last to be asked to leave.
+The table follows the world's journal; what it touched is logged, so that results kept for a shape of pod are renewed
+only there.
 """
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from reprieve.engine.columns import Interner, Ints, Mask, enough, resized
+from reprieve.engine.units import Share, Unit, Units
 from reprieve.objects.affinity import PodAffinityTerm
 from reprieve.objects.core import Namespace, Node, PodDisruptionBudget
 from reprieve.objects.meta import Taint
 from reprieve.objects.pods import Pod
-from reprieve.objects.scheduling import PriorityClass
+from reprieve.objects.scheduling import PodGroup, PriorityClass, Workload
 from reprieve.resources import PODS
 from reprieve.world import NEVER, Change, PodFacts, World
 
@@ -28,18 +30,47 @@ NOBODY = 2**62
 """The priority of an empty rank: higher than any, so that nobody is ever preempted from it."""
 LARGEST = 2**52
 """Amounts above this (4 PiB) count as this, so that a thousand of them can be summed in 64 bits."""
-# One array each over ranks and nodes, and what stands where nobody is.
+# One array each over ranks and nodes, and what stands where nobody is. `priority` is what it takes to preempt the unit;
+# `top`, `total`, `count` and `start` are the price of its pods, wherever they run, by their own priorities.
 _RANKED = {
     "priority": NOBODY,
+    "top": NOBODY,
+    "total": 0,
+    "count": 0,
     "start": NEVER,
     "scheduled": NEVER,
     "labels": 0,
     "repels": 0,
     "tolerates": 0,
     "leaves": 0,
+    "group": 0,
+    "breaks": 0,
+    "kept": 0,
 }
+SHIFT = 2**31
+"""Added to priorities before they are summed, so that more victims never look cheaper because they are negative."""
 _STRUCTURE = (PriorityClass, PodDisruptionBudget, Namespace)
+_GROUPING = (PriorityClass, PodGroup, Workload)
 _LONGEST_LOG = 200_000
+
+
+def _importance(share: Share) -> tuple[int, int, int, int, int, str]:
+    return share.unit.importance
+
+
+class Mark(NamedTuple):
+    """How many pods of a unit would break a budget, and whether it has been reprieved for good."""
+
+    breaks: int = 0
+    kept: int = 0
+
+
+_UNMARKED = Mark()
+
+
+def _face(node: Node) -> tuple[object, ...]:
+    """What decides whether pods may come at all, whatever its size."""
+    return node.metadata.labels, node.metadata.creation_timestamp, node.spec
 
 
 class Repelling(NamedTuple):
@@ -53,11 +84,14 @@ class Repelling(NamedTuple):
 class NodeTable:
     """Columns over all nodes of a world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, units: Units) -> None:
         self.world = world
+        self.units = units
         self.epoch = 0
         """Raised when something changed that may matter for every node."""
         self._version = 0
+        self.marks: dict[Hashable, Mark] = {}
+        """What a search over all nodes has found out about units, while it lasts."""
         self._ties: Ints | None = None
         self._rebuild()
 
@@ -101,10 +135,23 @@ class NodeTable:
         created = node.metadata.creation_timestamp
         return (created.timestamp() if created else 0.0), node.name
 
+    def mark(self, marks: dict[Hashable, Mark], units: Iterable[Unit]) -> None:
+        """Note what a search over all nodes has found out about some units; without marks, forget it."""
+        self.marks = marks
+        for unit in units:
+            mark = marks.get(unit.key, _UNMARKED)
+            for name in unit.shares:
+                node = self.index[name]
+                rank = self.rank_of(unit, node)
+                self.ranks["breaks"][rank, node] = mark.breaks
+                self.ranks["kept"][rank, node] = mark.kept
+
     def fingerprint(self) -> str:
         """A digest of all columns: equal before and after a search, or the search forgot to put something back."""
         digest = hashlib.blake2b()
-        for array in (self.allocatable, self.used, self.requests, self.occupied, *self.ranks.values()):
+        depth, rows, size = self.depth, len(self.resources), self.size
+        arrays = [self.allocatable[:rows, :size], self.used[:rows, :size], self.requests[:depth, :rows, :size]]
+        for array in (*arrays, self.occupied[:size], *(ranks[:depth, :size] for ranks in self.ranks.values())):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
@@ -113,10 +160,11 @@ class NodeTable:
     def sync(self) -> None:
         """Catch up with the world."""
         changes = self.world.changes_since(self._version)
-        if changes is None:
+        if changes is None or any(change.kind in _GROUPING for change in changes):
             return self._rebuild()
         for change in changes:
             self._apply(change)
+        self._settle()
         self._version = self.world.version
         if len(self.log) > _LONGEST_LOG:
             self.log.clear()
@@ -130,7 +178,12 @@ class NodeTable:
         self.nodes: list[Node | None] = []
         self.index: dict[str, int] = {}
         self.resources: dict[str, int] = {PODS: 0}
-        self.residents: list[list[PodFacts]] = []
+        self.residents: list[list[Share]] = []
+        self.groups: dict[Hashable, Unit] = {}
+        """Units of more than one pod, or that could have more, by key."""
+        self._members: dict[Hashable, dict[tuple[str, str], PodFacts]] = {}
+        self._unsettled: set[Hashable] = set()
+        self._numbers = Interner[Hashable]()
         self.nominated: dict[int, list[PodFacts]] = {}
         self.stray: dict[str, dict[tuple[str, str], PodFacts]] = {}
         """Pods that name a node that is not there, by that name."""
@@ -156,27 +209,51 @@ class NodeTable:
         self._version = self.world.version
 
     def _fill(self, everyone: Iterable[PodFacts]) -> None:
-        """All pods at once: each node's sorted once, and every column written once."""
-        by_node: dict[int, list[PodFacts]] = {}
+        """All pods at once: each node's shares sorted once, and every column written once."""
+        by_node: dict[int, list[Share]] = {}
         for facts in everyone:
             node = self.index.get(facts.node)
             if node is None:
                 self._put_pod(facts)
-            else:
-                by_node.setdefault(node, []).append(facts)
+            elif (membership := self.units.of(facts)).group:
+                self._members.setdefault(membership.key, {})[facts.key] = facts
                 self._note_ports(facts)
-        order: list[PodFacts] = []
+            else:
+                by_node.setdefault(node, []).append(Unit(membership, [facts]).shares[facts.node])
+                self._note_ports(facts)
+        for key, members in self._members.items():
+            unit = self.groups[key] = self._group(members)
+            for name, share in unit.shares.items():
+                by_node.setdefault(self.index[name], []).append(share)
+        order: list[Share] = []
         places: list[tuple[int, int]] = []
-        for node, pods in by_node.items():
-            pods.sort(key=lambda facts: facts.importance)
-            self.residents[node] = pods
-            self.occupied[node] = len(pods)
-            order += pods
-            places += [(rank, node) for rank in range(len(pods))]
+        for node, shares in by_node.items():
+            shares.sort(key=_importance)
+            self.residents[node] = shares
+            self.occupied[node] = len(shares)
+            order += shares
+            places += [(rank, node) for rank in range(len(shares))]
         self._grow(ranks=max(map(len, by_node.values()), default=0))
         if order:
             self._write(np.array(places, dtype=np.int64).T, order)
             self.used += self.requests.sum(axis=0)
+
+    def _group(self, members: dict[tuple[str, str], PodFacts]) -> Unit:
+        pods = list(members.values())
+        return Unit(self.units.of(pods[0]), pods)
+
+    def _settle(self) -> None:
+        """Groups whose pods came or went: taken out and put in again, once for however many changes."""
+        for key in sorted(self._unsettled, key=str):
+            before = self.groups.get(key)
+            if before is not None:
+                self.take_unit(before)
+            members = self._members.get(key)
+            if members:
+                self.put_unit(self._group(members))
+            else:
+                self._members.pop(key, None)
+        self._unsettled.clear()
 
     def _apply(self, change: Change) -> None:
         if change.kind is Pod:
@@ -203,7 +280,7 @@ class NodeTable:
             self.nodes.append(None)
             self.residents.append([])
         before, self.nodes[index] = self.nodes[index], node
-        if before is None or before.metadata != node.metadata:
+        if before is None or _face(before) != _face(node):
             self._ties = None
             self.epoch += 1  # labels decide affinity and spreading, also on other nodes
         for name in node.allocatable:
@@ -221,9 +298,11 @@ class NodeTable:
         index = self.index.get(name)
         if index is None:
             return
-        leaving = [*self.residents[index], *self.nominated.get(index, [])]
+        running = [facts for share in self.residents[index] for facts in share.pods]
+        leaving = [*running, *self.nominated.get(index, [])]
         for facts in leaving:
             self._take_pod(facts)
+        self._settle()
         self.nodes[index] = None
         self.gone[index] = True
         self.allocatable[:, index] = 0
@@ -246,17 +325,12 @@ class NodeTable:
             self.nominated.setdefault(node, []).append(facts)
             return
         self._note_ports(facts)
-        pods = self.residents[node]
-        count = len(pods)
-        rank = bisect_left(pods, facts.importance, key=lambda other: other.importance)
-        self._grow(ranks=count + 1)
-        for array in (self.requests, *self.ranks.values()):
-            array[rank + 1 : count + 1, ..., node] = array[rank:count, ..., node].copy()
-        pods.insert(rank, facts)
-        self.requests[rank, :, node] = 0
-        self._write(np.array([[rank], [node]]), [facts])
-        self.used[:, node] += self.requests[rank, :, node]
-        self.occupied[node] = count + 1
+        membership = self.units.of(facts)
+        if membership.group:
+            self._members.setdefault(membership.key, {})[facts.key] = facts
+            self._unsettled.add(membership.key)
+        else:
+            self.put_unit(Unit(membership, [facts]))
 
     def _take_pod(self, facts: PodFacts) -> None:
         name = facts.node or facts.nominated
@@ -269,34 +343,107 @@ class NodeTable:
             if not self.nominated[node]:
                 del self.nominated[node]
             return
-        self.ported.pop(facts.key, None)
-        pods = self.residents[node]
-        rank = bisect_left(pods, facts.importance, key=lambda other: other.importance)
-        last = len(pods) - 1
-        self.used[:, node] -= self.requests[rank, :, node]
-        for array, empty in ((self.requests, 0), *((self.ranks[name], empty) for name, empty in _RANKED.items())):
-            array[rank:last, ..., node] = array[rank + 1 : last + 1, ..., node].copy()
-            array[last, ..., node] = empty
-        del pods[rank]
-        self.occupied[node] = last
+        membership = self.units.of(facts)
+        if membership.group:
+            self._members[membership.key].pop(facts.key, None)
+            self._unsettled.add(membership.key)
+        else:
+            self.take_unit(Unit(membership, [facts]))
 
-    def _write(self, places: Ints, pods: list[PodFacts]) -> None:
-        """Facts of pods into the columns, at ranks and nodes."""
+    def rank_of(self, unit: Unit, node: int) -> int:
+        """Where a unit stands on a node."""
+        return bisect_left(self.residents[node], unit.importance, key=_importance)
+
+    def put_unit(self, unit: Unit) -> None:
+        """A unit runs: because the world says so, or on trial."""
+        if unit.group:
+            self.groups[unit.key] = unit
+        for facts in unit.pods:
+            self._note_ports(facts)
+        for name, share in unit.shares.items():
+            node = self.index[name]
+            self.log.append(node)
+            shares = self.residents[node]
+            count = len(shares)
+            rank = self.rank_of(unit, node)
+            self._grow(ranks=count + 1)
+            for array in (self.requests, *self.ranks.values()):
+                array[rank + 1 : count + 1, ..., node] = array[rank:count, ..., node].copy()
+            shares.insert(rank, share)
+            self.requests[rank, :, node] = 0
+            self._write(np.array([[rank], [node]]), [share])
+            self.used[:, node] += self.requests[rank, :, node]
+            self.occupied[node] = count + 1
+
+    def take_unit(self, unit: Unit) -> None:
+        """A unit leaves."""
+        if unit.group:
+            self.groups.pop(unit.key, None)
+        for facts in unit.pods:
+            self.ported.pop(facts.key, None)
+        for name in unit.shares:
+            node = self.index[name]
+            self.log.append(node)
+            shares = self.residents[node]
+            rank = self.rank_of(unit, node)
+            last = len(shares) - 1
+            self.used[:, node] -= self.requests[rank, :, node]
+            for array, empty in ((self.requests, 0), *((self.ranks[name], empty) for name, empty in _RANKED.items())):
+                array[rank:last, ..., node] = array[rank + 1 : last + 1, ..., node].copy()
+                array[last, ..., node] = empty
+            del shares[rank]
+            self.occupied[node] = last
+
+    def _write(self, places: Ints, shares: list[Share]) -> None:
+        """Facts of shares into the columns, at ranks and nodes."""
         ranks, nodes = places
-        values: dict[str, list[int]] = {
-            "priority": [facts.priority for facts in pods],
-            "start": [facts.start for facts in pods],
-            "scheduled": [facts.scheduled for facts in pods],
-            "labels": [self.labels.number((facts.key[0], facts.labels)) for facts in pods],
-            "repels": [self._repels(facts) for facts in pods],
-            "tolerates": [self.tolerates.number(facts.pod.spec.priority_class_name) for facts in pods],
-            "leaves": [int(facts.pod.terminating) for facts in pods],
-        }
-        for name, column in values.items():
+        columns = zip(*(self._facts(share) for share in shares), strict=True)
+        for name, column in zip(_RANKED, columns, strict=True):
             self.ranks[name][ranks, nodes] = column
-        for name in dict.fromkeys(name for facts in pods for name in facts.requests):
+        for name in dict.fromkeys(name for share in shares for name in share.requests):
             row = self.row(name)
-            self.requests[ranks, row, nodes] = [min(facts.requests.of(name), LARGEST) for facts in pods]
+            self.requests[ranks, row, nodes] = [min(share.requests.of(name), LARGEST) for share in shares]
+
+    def _facts(self, share: Share) -> tuple[int, ...]:
+        """One value for each column, in order."""
+        unit = share.unit
+        if unit.group:
+            return self._group_facts(unit)
+        facts = unit.pods[0]
+        return (
+            unit.priority,
+            facts.priority,
+            facts.priority + SHIFT,
+            1,
+            facts.start,
+            facts.scheduled,
+            self.labels.number((facts.key[0], facts.labels)),
+            self._repels(facts),
+            self.tolerates.number(facts.pod.spec.priority_class_name),
+            int(facts.pod.terminating),
+            0,
+            *self.marks.get(unit.key, _UNMARKED),
+        )
+
+    def _group_facts(self, unit: Unit) -> tuple[int, ...]:
+        """A group counts with all its pods; what only some of them are is looked up pod by pod where it matters."""
+        top = max(facts.priority for facts in unit.pods)
+        for facts in unit.pods:
+            self._repels(facts)
+        return (
+            unit.priority,
+            top,
+            sum(facts.priority + SHIFT for facts in unit.pods),
+            len(unit.pods),
+            min(facts.start for facts in unit.pods if facts.priority == top),
+            max(facts.scheduled for facts in unit.pods),
+            0,
+            0,
+            self.tolerates.number(unit.pods[0].pod.spec.priority_class_name),
+            int(all(facts.pod.terminating for facts in unit.pods)),
+            self._numbers.number(unit.key),
+            *self.marks.get(unit.key, _UNMARKED),
+        )
 
     def _repels(self, facts: PodFacts) -> int:
         """Which kind of pod it is to those it keeps away; 0: to nobody."""
@@ -305,7 +452,11 @@ class NodeTable:
             return 0
         terms = affinity.pod_anti_affinity.required
         key = (facts.key[0], facts.labels, msgspec.msgpack.encode(terms))
-        return self.repels.number(Repelling(facts.key[0], facts.pod.metadata.labels, terms), key)
+        known = len(self.repels)
+        number = self.repels.number(Repelling(facts.key[0], facts.pod.metadata.labels, terms), key)
+        if number == known:
+            self.epoch += 1  # a new kind may keep away whom nobody kept away before
+        return number
 
     def _note_ports(self, facts: PodFacts) -> None:
         if facts.host_ports:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -47,6 +47,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def as_warning(self) -> Problem:
         return msgspec.structs.replace(self, severity="warning")
 
+    def renamed(self, files: Mapping[str, str]) -> Problem:
+        """The same problem where what it was found in goes by another name."""
+        origin = msgspec.structs.replace(self.origin, file=files.get(self.origin.file, self.origin.file))
+        return msgspec.structs.replace(self, origin=origin)
+
     def inside(self, owner: str, path: str) -> Problem:
         """The same problem, seen from the object that holds the one it was found in."""
         return msgspec.structs.replace(self, object=owner, field=path + self.field.removeprefix("$"))
@@ -56,7 +61,8 @@ class ReprieveError(Exception):
     """The root of what Reprieve raises.
 
     ReprieveError
-    └── InvalidInput: manifests that cannot be used, with every problem listed
+    ├── InvalidInput: manifests, settings or a question that cannot be used, with every problem listed
+    └── Unsupported: what is asked for belongs to a policy that this version does not have
     """
 
 
@@ -88,6 +94,15 @@ class Finding(msgspec.Struct, frozen=True):
             stage=stage,
             severity=self.severity,
         )
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """By file, as they were first met, then by document and item."""
+    problems = list(problems)
+    order = {file: place for place, file in enumerate(dict.fromkeys(problem.origin.file for problem in problems))}
+    return sorted(
+        problems, key=lambda problem: (order[problem.origin.file], problem.origin.document, problem.origin.item or 0)
+    )
 
 
 def _one_line(text: str) -> str:

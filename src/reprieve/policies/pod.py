@@ -28,11 +28,12 @@ from reprieve.engine.budgets import Budgets
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Outlook, Rule
 from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
-from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reprieved
+from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reason, Reprieved
 from reprieve.engine.rules import KnownClass, OnlyLowerPriority, Tolerating
 from reprieve.engine.scoring import best_node
 from reprieve.engine.search import TIE_BREAK, Choice, Criterion, choose
 from reprieve.engine.table import NodeTable
+from reprieve.engine.units import Units
 from reprieve.world import NEVER, PodFacts, World
 
 NAME = "pod"
@@ -45,11 +46,12 @@ class PodPolicy:
     def __init__(self, world: World, settings: Settings) -> None:
         self.world = world
         self.settings = settings
-        self.table = NodeTable(world)
-        self._labels = NodeLabels(self.table)
+        self.table = NodeTable(world, Units(world, settings))
+        self.labels = NodeLabels(self.table)
         self._budgets = Budgets(self.table)
         self._budgets_epoch = self.table.epoch
         self._outlooks: dict[object, Outlook] = {}
+        self._latest = 0
 
     def decide(self, facts: PodFacts, now: int) -> Plan:
         """The plan for one pending pod, at a moment in microseconds since 1970."""
@@ -71,7 +73,7 @@ class PodPolicy:
         if nominated in nodes:
             node = nominated
         else:
-            node = best_node(self.table, self._labels, facts, nodes, self.settings.scoring)
+            node = best_node(self.table, self.labels, facts, nodes, self.settings.scoring)
         name = self.table.names[node]
         return Plan(
             facts.unit,
@@ -89,12 +91,13 @@ class PodPolicy:
         if facts.preemption_policy == "Never":
             return self._refused(facts, outlook, texts.never_preempts(facts.unit))
         node = self.table.index.get(facts.nominated, -1) if facts.nominated else -1
-        if node < 0 or outlook.reach[node] != 0:
+        if node < 0 or not outlook.resolvable(node, facts):
             return None
         leaving = [
             other.unit
-            for other in self.table.residents[node]
-            if other.priority < facts.priority and other.pod.terminating_by_preemption
+            for share in self.table.residents[node]
+            for other in share.pods
+            if share.unit.priority < facts.priority and other.pod.terminating_by_preemption
         ]
         if not leaving:
             return None
@@ -119,11 +122,13 @@ class PodPolicy:
         victims = [
             Victim(
                 other.unit,
-                LowerPriority(other.priority, facts.priority),
+                LowerPriority(share.unit.priority, facts.priority),
                 bool(outlook.violating[rank, node]),
+                share.unit.group,
             )
-            for rank, other in enumerate(self.table.residents[node])
+            for rank, share in enumerate(self.table.residents[node])
             if outlook.victims[rank, node]
+            for other in share.unit.pods
         ]
         return Plan(
             facts.unit,
@@ -156,13 +161,14 @@ class PodPolicy:
         ]
 
     def _victims_on(self, outlook: Outlook, node: int) -> list[PodFacts]:
-        pods = self.table.residents[node]
-        return [pods[rank] for rank in np.flatnonzero(outlook.victims[:, node])]
+        shares = self.table.residents[node]
+        ranks = np.flatnonzero(outlook.victims[:, node])
+        return [facts for rank in ranks for facts in shares[rank].unit.pods]
 
     # 8. Nothing to be done, or not yet
 
     def _out_of_options(self, facts: PodFacts, outlook: Outlook, now: int) -> Plan:
-        patient = Outlook(self.table, self._labels, self._budgets, facts, self._rules(facts, now, patience=True))
+        patient = Outlook(self.table, self.labels, self._budgets, facts, self._rules(facts, now, patience=True))
         if not self._possible(patient).any():
             return self._refused(facts, outlook, texts.unschedulable(facts.unit, self._obstacles(outlook)))
         return Plan(
@@ -191,12 +197,15 @@ class PodPolicy:
         if self._budgets_epoch != self.table.epoch:
             self._budgets = Budgets(self.table)
             self._budgets_epoch = self.table.epoch
+        if now < self._latest:
+            self._outlooks.clear()  # tolerations that had run out may hold again
+        self._latest = now
         shape = self._shape(facts)
         known = self._outlooks.get(shape)
         if known is not None and known.current(now):
-            known.follow(facts)
+            known.follow(facts, self._rules(facts, now))
             return known
-        made = Outlook(self.table, self._labels, self._budgets, facts, self._rules(facts, now))
+        made = Outlook(self.table, self.labels, self._budgets, facts, self._rules(facts, now))
         if len(self._outlooks) >= _MOST_SHAPES:
             self._outlooks.clear()
         if made.company is None:
@@ -207,7 +216,8 @@ class PodPolicy:
         """What makes two pods alike to the search; pods that mind their company are never alike."""
         spec = facts.pod.spec
         placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))
-        return facts.priority, facts.requests, placement, facts.host_ports, len(spec.topology_spread_constraints)
+        kind = (facts.key[0], facts.labels) if len(self.table.repels) > 1 else ()
+        return facts.priority, facts.requests, placement, facts.host_ports, kind, len(spec.topology_spread_constraints)
 
     # Explanations
 
@@ -237,19 +247,19 @@ class PodPolicy:
 
     def _spared(self, outlook: Outlook, choice: Choice | None) -> list[Spared]:
         chosen = choice.domain if choice else -1
-        spared = []
-        for node, pods in enumerate(self.table.residents):
-            for rank, other in enumerate(pods):
-                if node == chosen and outlook.victims[rank, node]:
-                    continue
-                spared.append(self._why_spared(outlook, choice, node, rank, other))
-        return spared
+        gone = {facts.key for facts in self._victims_on(outlook, chosen)} if choice else set()
+        return [
+            Spared(facts.unit, self._why_spared(outlook, choice, node, rank, facts), self.table.names[node])
+            for node, shares in enumerate(self.table.residents)
+            for rank, share in enumerate(shares)
+            for facts in share.pods
+            if facts.key not in gone
+        ]
 
-    def _why_spared(self, outlook: Outlook, choice: Choice | None, node: int, rank: int, other: PodFacts) -> Spared:
+    def _why_spared(self, outlook: Outlook, choice: Choice | None, node: int, rank: int, facts: PodFacts) -> Reason:
         number = int(outlook.protected[rank, node])
-        name = self.table.names[node]
         if number > 0:
-            return Spared(other.unit, outlook.rules[number - 1].reason(other), name)
+            return outlook.rules[number - 1].reason(self.table.residents[node][rank].unit, facts)
         if choice is not None and node != choice.domain:
-            return Spared(other.unit, CheaperElsewhere(self.table.names[choice.domain], choice.criterion), name)
-        return Spared(other.unit, Reprieved(), name)
+            return CheaperElsewhere(self.table.names[choice.domain], choice.criterion)
+        return Reprieved()

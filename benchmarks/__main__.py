@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import loading, pods
+from benchmarks import gangs, loading, pods
 
-SUITES = {"loading": loading.run, "pods": pods.run}
+SUITES = {"loading": loading.run, "pods": pods.run, "gangs": gangs.run}
 
 
 def main() -> None:

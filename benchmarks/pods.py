@@ -48,7 +48,7 @@ def _one(nodes: int, density: int) -> tuple[float, float]:
     times = [best_of(5, cold)]
     changes = []
     for number in range(20):
-        world.put(_pod(f"late-{number}", f"node-{number:05d}", 1, 1, 0, 10**6 + number))
+        world.put(running(f"late-{number}", f"node-{number:05d}", 1, 1, 0, 10**6 + number))
         policy.table.sync()
         start = time.perf_counter()
         policy.decide(preemptor, NOW)
@@ -81,11 +81,11 @@ def cluster(nodes: int, density: int, *, priorities: int) -> World:
         for place in range(density):
             index = number * density + place
             cpu, memory = 3600 // density, 2000 // density * MEBI
-            items.append(_pod(f"low-{index:06d}", name, cpu, memory, index % priorities, index))
+            items.append(running(f"low-{index:06d}", name, cpu, memory, index % priorities, index))
     return World(items)
 
 
-def _pod(name: str, node: str, cpu: int, memory: int, priority: int, second: int) -> Pod:
+def running(name: str, node: str, cpu: int, memory: int, priority: int, second: int) -> Pod:
     requests = Resources({CPU: cpu, "memory": memory})
     return Pod(
         metadata=ObjectMeta(name=name, namespace="default"),
@@ -99,7 +99,7 @@ def _pod(name: str, node: str, cpu: int, memory: int, priority: int, second: int
 
 
 def _preemptor(name: str) -> Pod:
-    return _pod(name, "", 3000, 500 * MEBI, 1_000_000, 0)
+    return running(name, "", 3000, 500 * MEBI, 1_000_000, 0)
 
 
 def _put(world: World, pod: Pod) -> PodFacts:

@@ -47,6 +47,7 @@ _RANKED = {
     "breaks": 0,
     "kept": 0,
 }
+_EMPTY = np.array(list(_RANKED.values()), dtype=np.int64).reshape(1, len(_RANKED), 1)
 SHIFT = 2**31
 """Added to priorities before they are summed, so that more victims never look cheaper because they are negative."""
 _STRUCTURE = (PriorityClass, PodDisruptionBudget, Namespace)
@@ -201,7 +202,8 @@ class NodeTable:
         self.unschedulable: Mask = np.zeros(width, dtype=np.bool_)
         self.gone: Mask = np.zeros(width, dtype=np.bool_)
         self.taint_set: Ints = np.zeros(width, dtype=np.int64)
-        self.ranks = {name: np.full((8, width), empty, dtype=np.int64) for name, empty in _RANKED.items()}
+        self._facts = np.repeat(_EMPTY, 8, axis=0).repeat(width, axis=2)
+        self._name_ranks()
         self.requests: Ints = np.zeros((8, 4, width), dtype=np.int64)
         for node in nodes:
             self._put_node(node)
@@ -367,8 +369,8 @@ class NodeTable:
             count = len(shares)
             rank = self.rank_of(unit, node)
             self._grow(ranks=count + 1)
-            for array in (self.requests, *self.ranks.values()):
-                array[rank + 1 : count + 1, ..., node] = array[rank:count, ..., node].copy()
+            for array in (self.requests, self._facts):
+                array[rank + 1 : count + 1, :, node] = array[rank:count, :, node].copy()
             shares.insert(rank, share)
             self.requests[rank, :, node] = 0
             self._write(np.array([[rank], [node]]), [share])
@@ -388,23 +390,21 @@ class NodeTable:
             rank = self.rank_of(unit, node)
             last = len(shares) - 1
             self.used[:, node] -= self.requests[rank, :, node]
-            for array, empty in ((self.requests, 0), *((self.ranks[name], empty) for name, empty in _RANKED.items())):
-                array[rank:last, ..., node] = array[rank + 1 : last + 1, ..., node].copy()
-                array[last, ..., node] = empty
+            for array, empty in ((self.requests, 0), (self._facts, _EMPTY[0, :, 0])):
+                array[rank:last, :, node] = array[rank + 1 : last + 1, :, node].copy()
+                array[last, :, node] = empty
             del shares[rank]
             self.occupied[node] = last
 
     def _write(self, places: Ints, shares: list[Share]) -> None:
         """Facts of shares into the columns, at ranks and nodes."""
         ranks, nodes = places
-        columns = zip(*(self._facts(share) for share in shares), strict=True)
-        for name, column in zip(_RANKED, columns, strict=True):
-            self.ranks[name][ranks, nodes] = column
+        self._facts[ranks, :, nodes] = [self._facts_of(share) for share in shares]
         for name in dict.fromkeys(name for share in shares for name in share.requests):
             row = self.row(name)
             self.requests[ranks, row, nodes] = [min(share.requests.of(name), LARGEST) for share in shares]
 
-    def _facts(self, share: Share) -> tuple[int, ...]:
+    def _facts_of(self, share: Share) -> tuple[int, ...]:
         """One value for each column, in order."""
         unit = share.unit
         if unit.group:
@@ -477,5 +477,11 @@ class NodeTable:
         self.gone = resized(self.gone, shape[2:], False)
         self.taint_set = resized(self.taint_set, shape[2:], 0)
         self.requests = resized(self.requests, shape, 0)
-        for name, empty in _RANKED.items():
-            self.ranks[name] = resized(self.ranks[name], (shape[0], shape[2]), empty)
+        larger = np.repeat(_EMPTY, shape[0], axis=0).repeat(shape[2], axis=2)
+        larger[:depth, :, :width] = self._facts
+        self._facts = larger
+        self._name_ranks()
+
+    def _name_ranks(self) -> None:
+        """Each fact by name: a view of one array, so that moving a pod to another rank is one operation."""
+        self.ranks = {name: self._facts[:, place, :] for place, name in enumerate(_RANKED)}

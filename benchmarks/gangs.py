@@ -1,0 +1,85 @@
+"""A gang preempts: on the shapes that kube-scheduler was measured on, and where half of the work runs in groups."""
+
+from __future__ import annotations
+
+import msgspec
+
+from benchmarks.measure import best_of
+from benchmarks.pods import MEBI, NOW, cluster, running
+from reprieve.configuration import Settings
+from reprieve.objects.meta import ObjectMeta
+from reprieve.objects.pods import Pod, SchedulingGroup
+from reprieve.objects.scheduling import GroupPolicy, PodGroup
+from reprieve.policies.groups import Groups
+from reprieve.policies.pod import PodPolicy
+from reprieve.policies.podgroup import PodGroupPolicy
+from reprieve.world import World
+
+# Milliseconds kube-scheduler takes, on two shared cores, for gangs of 8, 64 and 512.
+PEER = {
+    (500, 4): (59, 433, 3_885),
+    (500, 20): (391, 2_690, 32_519),
+    (5000, 4): (574, 4_128, 44_445),
+    (5000, 20): (3_158, 27_416, None),
+}
+SIZES = (8, 64, 512)
+GANG_PRIORITY = 1_000_000
+GROUP_SIZE = 10
+SETTINGS = Settings(feature_gates={"GenericWorkload": True})
+
+
+def run() -> None:
+    print("  one decision for a gang                victims         time   kube-scheduler")
+    for nodes, density in PEER:
+        for grouped in (False, True):
+            world = cluster(nodes, density, priorities=1)
+            if grouped:
+                _group_half(world)
+            for size, peer in zip(SIZES, PEER[nodes, density], strict=True):
+                _report(world, nodes, density, size, None if grouped else peer, grouped=grouped)
+    print("  (goal: 512 pods on 5,000 nodes × 20 pods under 250 ms)")
+
+
+def _report(world: World, nodes: int, density: int, size: int, peer: int | None, *, grouped: bool) -> None:
+    names = _put_gang(world, size)
+    pods = PodPolicy(world, SETTINGS)
+    policy = PodGroupPolicy(world, SETTINGS, pods.table, pods.labels)
+    groups = Groups(world, SETTINGS)
+    (name, members), *_ = groups.waiting().items()
+    group = groups.group(name, members)
+    plan = policy.decide(group, NOW)
+    if plan.outcome != "Preempt" or len(plan.placement) != size:
+        raise SystemExit(f"expected a preemption for all {size}, got {plan.message}")
+    seconds = best_of(2, lambda: policy.decide(group, NOW))
+    against = f"{peer:9,} ms" if peer else ""
+    what = "half in groups" if grouped else "single pods"
+    shape = f"{size:3} on {nodes:5,} × {density:2}, {what}"
+    print(f"  {shape:36}  {len(plan.victims):6,} {seconds * 1e3:9.1f} ms {against}")
+    for pod in names:
+        world.delete(Pod, pod, "default")
+
+
+def _put_gang(world: World, size: int) -> list[str]:
+    policy = GroupPolicy(min_count=size, unit="PodGroup", priority=GANG_PRIORITY)
+    world.put(PodGroup(metadata=ObjectMeta(name="gang", namespace="default"), policy=policy))
+    names = [f"gang-{number:03d}" for number in range(size)]
+    for name in names:
+        pod = running(name, "", 1000, 500 * MEBI, GANG_PRIORITY, 0)
+        world.put(_in_group(pod, "gang"))
+    return names
+
+
+def _group_half(world: World) -> None:
+    """Every second pod goes into a group of ten that is preempted as a whole, spread over ten nodes."""
+    pods = sorted(world.pods.values(), key=lambda facts: facts.key)[::2]
+    for number in range(0, len(pods), GROUP_SIZE):
+        name = f"group-{number:06d}"
+        policy = GroupPolicy(min_count=GROUP_SIZE, unit="PodGroup", priority=0)
+        world.put(PodGroup(metadata=ObjectMeta(name=name, namespace="default"), policy=policy))
+        for facts in pods[number : number + GROUP_SIZE]:
+            world.put(_in_group(facts.pod, name))
+
+
+def _in_group(pod: Pod, name: str) -> Pod:
+    spec = msgspec.structs.replace(pod.spec, scheduling_group=SchedulingGroup(pod_group_name=name))
+    return msgspec.structs.replace(pod, spec=spec)

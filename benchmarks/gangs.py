@@ -70,13 +70,14 @@ def _put_gang(world: World, size: int) -> list[str]:
 
 
 def _group_half(world: World) -> None:
-    """Every second pod goes into a group of ten that is preempted as a whole, spread over ten nodes."""
+    """Every second pod goes into a group of ten that is preempted as a whole and runs all over the cluster."""
     pods = sorted(world.pods.values(), key=lambda facts: facts.key)[::2]
-    for number in range(0, len(pods), GROUP_SIZE):
+    groups = len(pods) // GROUP_SIZE
+    for number in range(groups):
         name = f"group-{number:06d}"
         policy = GroupPolicy(min_count=GROUP_SIZE, unit="PodGroup", priority=0)
         world.put(PodGroup(metadata=ObjectMeta(name=name, namespace="default"), policy=policy))
-        for facts in pods[number : number + GROUP_SIZE]:
+        for facts in pods[number::groups]:
             world.put(_in_group(facts.pod, name))
 
 

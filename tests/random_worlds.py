@@ -225,15 +225,23 @@ class Maker(Wishes):
         return f"2026-01-01T{self.random.randint(10, 11)}:{self.random.choice([0, 15, 30, 50, 59]):02}:00Z"
 
 
-def random_worlds(features: tuple[str, ...] = FEATURES) -> st.SearchStrategy[tuple[list[Dict], str]]:
-    """All objects of a world, and the pod that is to be placed.
+class RandomWorld:
+    """All objects of a world, and the pod that is to be placed. Shown by its seed, from which it can be made again."""
+
+    def __init__(self, seed: int, features: tuple[str, ...] = FEATURES) -> None:
+        self.seed = seed
+        random = Random(seed)  # noqa: S311 - nothing here is secret
+        share = random.choice([0.15, 0.4, 0.8])
+        chosen = frozenset(name for name in features if random.random() < share)
+        self.objects, self.preemptor = Maker(random, chosen).world()
+
+    def __repr__(self) -> str:
+        return f"RandomWorld({self.seed})"
+
+
+def random_worlds(*features: str) -> st.SearchStrategy[RandomWorld]:
+    """Worlds with any of these features, or of all there are.
 
     Only the seed is hypothesis's choice: its taste for extreme values would make most of these worlds dull.
     """
-    return st.integers(0, 2**32 - 1).map(lambda seed: world(seed, features))
-
-
-def world(seed: int, features: tuple[str, ...] = FEATURES) -> tuple[list[Dict], str]:
-    random = Random(seed)  # noqa: S311 - nothing here is secret
-    share = random.choice([0.15, 0.4, 0.8])
-    return Maker(random, frozenset(name for name in features if random.random() < share)).world()
+    return st.integers(0, 2**32 - 1).map(lambda seed: RandomWorld(seed, features or FEATURES))

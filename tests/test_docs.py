@@ -21,6 +21,7 @@ PROMPT = "$ "
 STATUS = "echo $?"
 
 _CONSOLE = re.compile(r"^```console\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^```python\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^```sh\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)|^\[[^]]+\]: (?P<reference>\S+)", re.MULTILINE)
 
@@ -78,6 +79,13 @@ def test_console_block_shows_what_happens(block: str) -> None:
         if step.output:
             assert [line.rstrip() for line in result.stdout.splitlines()] == step.output
         assert [str(result.returncode)] == wanted, result.stdout
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run(page: Path) -> None:
+    for match in _PYTHON.finditer(page.read_text()):
+        program = subprocess.run([sys.executable, "-c", match["body"]], cwd=ROOT, capture_output=True, check=False)
+        assert program.returncode == 0, program.stderr.decode()
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))

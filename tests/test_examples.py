@@ -16,7 +16,7 @@ from reprieve.objects.loading import load
 from reprieve.objects.priorities import preemption_toleration
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-DIRECTORIES = sorted(path for path in EXAMPLES.iterdir() if path.is_dir())
+DIRECTORIES = sorted(path for path in EXAMPLES.iterdir() if path.name[0].isdigit())
 each_example = pytest.mark.parametrize("example", DIRECTORIES, ids=lambda path: path.name)
 
 

@@ -40,7 +40,7 @@ CRITERIA = {
     "FewestVictims": "it has the fewest victims",
     "LatestStart": "its most important victims started last",
     "TieBreak": "nothing else told them apart, and it is the oldest node, then the first by name",
-    "OnlyCandidate": "no other node would do",
+    "OnlyCandidate": "nowhere else would do",
 }
 LEAVING = "it is leaving already, and is waited for"
 AGAINST_BUDGET = "against a disruption budget"
@@ -130,7 +130,7 @@ def unschedulable(unit: str, obstacles: Mapping[str, str]) -> str:
 
 
 def _tally(obstacles: Iterable[str]) -> str:
-    """`the only node is cordoned`, `both nodes are ...`, `of 5 nodes, 3 are cordoned; 2 are ...`."""
+    """`the only node is cordoned`, `all 2 nodes are ...`, `of 5 nodes, 3 are cordoned; 2 are ...`."""
     counts: dict[str, int] = {}
     for why in obstacles:
         counts[why] = counts.get(why, 0) + 1
@@ -138,7 +138,7 @@ def _tally(obstacles: Iterable[str]) -> str:
     if len(counts) == 1:
         (why,) = counts
         return f"{'the only node is' if total == 1 else f'all {total} nodes are'} {why}"
-    most_first = sorted(counts.items(), key=lambda item: -item[1])
+    most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return f"of {total} nodes, " + "; ".join(f"{n} {'is' if n == 1 else 'are'} {why}" for why, n in most_first)
 
 
@@ -150,11 +150,12 @@ def cycle_summary(placed: int, waiting: int, victims: int) -> str:
     return f"{count(placed, 'unit')} placed, {waiting} waiting, {victims} to make way"
 
 
+PLACE_COLUMNS = ("gets a place", "on")
 VICTIM_COLUMNS = ("makes way", "because", "")
 ELSEWHERE_COLUMNS = ("instead of", "victims", "against budgets", "")
 SPARED_COLUMNS = ("stays", "on", "by", "")
 OBSTACLE_COLUMNS = ("out of the question", "")
-MORE_IN_FULL = "`--for` shows one of them in full."
+MORE_IN_FULL = "`--for` decides for one of them alone and shows everything."
 CYCLE_COLUMNS = ("in this order", "outcome", "where", "makes way")
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reprieve
 from tests.builders import to_yaml
-from tests.random_worlds import NOW, Dict, random_worlds
+from tests.random_worlds import NOW, Dict, RandomWorld, random_worlds
 from tests.reference.decision import Answer, decide
 
 EXAMPLES = int(os.environ.get("REFERENCE_EXAMPLES", "500"))
@@ -53,8 +53,8 @@ def assert_agrees(objects: list[Dict], preemptor: str, *, respect: bool = False)
 
 @settings(max_examples=EXAMPLES)
 @given(random_worlds(), st.booleans())
-def test_every_decision_is_that_of_the_reference(world: tuple[list[Dict], str], respect: bool) -> None:
-    objects, preemptor = world
+def test_every_decision_is_that_of_the_reference(world: RandomWorld, respect: bool) -> None:
+    objects, preemptor = world.objects, world.preemptor
     try:
         event(assert_agrees(objects, preemptor, respect=respect).outcome)
     except AssertionError:

@@ -56,9 +56,14 @@ def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
             raise question(texts.names_the_preemptor(other.unit), about=WHY_NOT)
         yield from _why_not(planner.single(unit).decision, other)
     elif facts is None or facts.pending:
-        yield from show_decision(planner.single(unit).decision)
+        yield from show_decision(planner.single(_whole(planner, facts) if facts else unit).decision)
     else:
         yield from _resident(planner, facts)
+
+
+def _whole(planner: Planner, facts: PodFacts) -> str:
+    """The group that a pending pod waits with, or the pod itself."""
+    return next((waiting.unit for waiting in planner.waiting() if facts in waiting.pods), facts.unit)
 
 
 def _why_not(made: Decision, other: PodFacts) -> Iterator[str]:
@@ -97,7 +102,8 @@ def _before_the_pending(facts: PodFacts, decisions: list[Decision]) -> Iterator[
         for victim in made.victims:
             if victim["unit"] == facts.unit:
                 yield texts.has_to_make_way(facts.unit, made.preemptor, victim["message"])
-                yield texts.chosen(made.domain or "", made.criterion)
+                if len(made.candidates) > 1 or made.preemptor in made.placement:
+                    yield texts.chosen(made.domain or "", made.criterion)
                 return
     if not asked:
         yield texts.NOBODY_ASKS

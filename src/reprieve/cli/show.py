@@ -42,10 +42,18 @@ def _overview(decisions: Sequence[Decision]) -> Iterator[str]:
 def show_decision(decision: Decision) -> Iterator[str]:
     """One decision in full."""
     yield decision.message
+    yield from _places(decision)
     yield from _victims(decision)
     yield from _elsewhere(decision)
     yield from _spared(decision)
     yield from _obstacles(decision)
+
+
+def _places(decision: Decision) -> Iterator[str]:
+    """Where each pod of a group goes; for a single pod the sentence says it."""
+    if decision.preemptor not in decision.placement and decision.placement:
+        yield ""
+        yield from table(texts.PLACE_COLUMNS, list(decision.placement.items()), most=_MOST_ROWS)
 
 
 def _victims(decision: Decision) -> Iterator[str]:
@@ -74,16 +82,16 @@ def _because(victim: dict[str, Any]) -> tuple[str, str]:
 def _elsewhere(decision: Decision) -> Iterator[str]:
     if decision.outcome != "Preempt":
         return
-    yield ""
     others = {domain: cost for domain, cost in decision.candidates.items() if domain != decision.domain}
     ordered = sorted(others.items(), key=lambda item: (item[1]["pdbViolations"], len(item[1]["victims"]), item[0]))
     rows = [
         (domain, str(len(cost["victims"])), str(cost["pdbViolations"]), texts.listed(cost["victims"]))
         for domain, cost in ordered
     ]
-    if rows:
-        yield from table(texts.ELSEWHERE_COLUMNS, rows, most=_MOST_ROWS)
-    yield texts.chosen(decision.domain or "", decision.criterion)
+    if rows or decision.preemptor in decision.placement:
+        yield ""
+        yield from table(texts.ELSEWHERE_COLUMNS, rows, most=_MOST_ROWS) if rows else ()
+        yield texts.chosen(decision.domain or "", decision.criterion)
 
 
 def _spared(decision: Decision) -> Iterator[str]:

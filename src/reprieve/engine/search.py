@@ -13,12 +13,15 @@ whatever a search does, the table it came from is untouched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from reprieve.engine.columns import Ints, Mask
+
+Unit = TypeVar("Unit")
+UnitIn = TypeVar("UnitIn", contravariant=True)
 
 
 class Ledger(Protocol):
@@ -131,3 +134,45 @@ def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
         if len(best) < len(left):
             left, decided = best, criterion.name
     return Choice(int(left[0]), decided)
+
+
+class Steps(Protocol[UnitIn]):
+    """A ledger over one domain, unit by unit."""
+
+    def fits(self) -> bool: ...
+
+    def remove(self, unit: UnitIn) -> None: ...
+
+    def give_back(self, unit: UnitIn) -> None: ...
+
+
+def remove_until_fits(ledger: Steps[Unit], order: Iterable[Unit], may_go: Callable[[Unit], bool]) -> list[Unit] | None:
+    """Take units away in order, each if it may go at that moment, until the preemptor fits; None: it never does.
+
+    Those who were taken away stay away; whoever asked gives them back.
+    """
+    removed: list[Unit] = []
+    for unit in order:
+        if may_go(unit):
+            ledger.remove(unit)
+            removed.append(unit)
+            if ledger.fits():
+                return removed
+    for unit in reversed(removed):
+        ledger.give_back(unit)
+    return None
+
+
+def fill_back(ledger: Steps[Unit], removed: list[Unit]) -> list[Unit]:
+    """From the last but one back to the first, give back whoever the preemptor fits beside."""
+    victims = list(removed)
+    for place in range(len(victims) - 2, -1, -1):
+        unit = victims[place]
+        ledger.give_back(unit)
+        if ledger.fits():
+            # The last one takes the place of the one that was spared, as in the system this follows.
+            victims[place] = victims[-1]
+            victims.pop()
+        else:
+            ledger.remove(unit)
+    return victims

@@ -325,6 +325,7 @@ class NodeTable:
         self.log.append(node)
         if not facts.node:
             self.nominated.setdefault(node, []).append(facts)
+            self._repels(facts)  # so that whoever comes next knows that somebody may keep it away
             return
         self._note_ports(facts)
         membership = self.units.of(facts)

@@ -59,8 +59,10 @@ class BorrowWithinCohort(Model):
 
 
 class Preemption(Model):
-    reclaim_within_cohort: ReclaimPolicy = "Never"
-    within_cluster_queue: WithinQueuePolicy = "Never"
+    """Who may be preempted; a policy that is not set selects nobody, like Never."""
+
+    reclaim_within_cohort: ReclaimPolicy | None = None
+    within_cluster_queue: WithinQueuePolicy | None = None
     borrow_within_cohort: BorrowWithinCohort | None = None
 
 

@@ -116,8 +116,8 @@ class ResourceV1alpha2(Model):
 
 
 class PreemptionV1alpha2(Model):
-    within_cohort: Literal["Never", "ReclaimFromLowerPriority", "ReclaimFromAny"] = "Never"
-    within_cluster_queue: WithinQueuePolicy = "Never"
+    within_cohort: Literal["Never", "ReclaimFromLowerPriority", "ReclaimFromAny"] | None = None
+    within_cluster_queue: WithinQueuePolicy | None = None
 
 
 class ClusterQueueSpecV1alpha2(Model):
@@ -137,7 +137,7 @@ class ClusterQueueV1alpha2(Manifest):
     def internal(self) -> ClusterQueue:
         spec = self.spec
         preemption = Preemption(
-            reclaim_within_cohort=_RECLAIM[spec.preemption.within_cohort],
+            reclaim_within_cohort=_RECLAIM[spec.preemption.within_cohort] if spec.preemption.within_cohort else None,
             within_cluster_queue=spec.preemption.within_cluster_queue,
         )
         today = ClusterQueueSpec(

@@ -3,7 +3,7 @@
 1. A group that fits as it is preempts nobody. At least minCount of its pods are placed (without gang: one), and as many
    more as can be.
 2. A group whose policy is Never preempts nobody. While victims still leave a node that one of its pods is nominated
-   to, nothing new is chosen.
+   to, and the nominations are still good, nothing new is chosen.
 3. Domains: the whole cluster, or each topology domain where the group asks for one.
 4. Potential victims: units of lower preemption priority, also those that reach outside the domain.
 5. Units whose budget would break are reprieved first, as far as the group can be placed without them.
@@ -36,7 +36,7 @@ from reprieve.engine.search import TIE_BREAK, Criterion, choose
 from reprieve.engine.table import SHIFT, Mark, NodeTable
 from reprieve.engine.units import Unit
 from reprieve.policies.groups import Group
-from reprieve.world import NEVER, World
+from reprieve.world import NEVER, PodFacts, World
 
 NAME = "podgroup"
 CLUSTER = "cluster"
@@ -81,7 +81,7 @@ class PodGroupPolicy:
             return fitting
         if group.never_preempts:
             return self._refuse(gang, texts.never_preempts(gang.name))
-        return self._ongoing(gang) or self._preempt(gang, budgets, domains, now)
+        return self._ongoing(gang, budgets, domains) or self._preempt(gang, budgets, domains, now)
 
     # 1. Fits
 
@@ -99,24 +99,37 @@ class PodGroupPolicy:
 
     # 2. Victims chosen earlier
 
-    def _ongoing(self, gang: Gang) -> Plan | None:
-        nodes = {
-            facts.nominated: self.table.index[facts.nominated]
-            for facts in gang.members
-            if facts.nominated in self.table.index
-        }
-        leaving = [
-            facts.unit
-            for node in nodes.values()
-            for share in self.table.residents[node]
+    def _ongoing(self, gang: Gang, budgets: Budgets, domains: dict[str, Mask]) -> Plan | None:
+        """Wait for victims that are still leaving, as long as the places chosen for the group remain valid."""
+        nominated = [facts for facts in gang.members if facts.nominated in self.table.index]
+        nodes = sorted({facts.nominated for facts in nominated})
+        shares = [share for name in nodes for share in self.table.residents[self.table.index[name]]]
+        leaving = {
+            facts.unit: share.unit
+            for share in shares
             if share.unit.priority < gang.priority
             for facts in share.pods
             if facts.pod.terminating_by_preemption
-        ]
-        if not leaving:
+        }
+        if not leaving or not self._still_valid(gang, budgets, domains, nominated, list(leaving.values())):
             return None
-        message = texts.waits_for_victims(gang.name, texts.listed(sorted(nodes)), leaving)
-        return Plan(gang.name, NAME, "Wait", message, waiting_for=leaving)
+        message = texts.waits_for_victims(gang.name, texts.listed(nodes), list(leaving))
+        return Plan(gang.name, NAME, "Wait", message, waiting_for=list(leaving))
+
+    def _still_valid(
+        self, gang: Gang, budgets: Budgets, domains: dict[str, Mask], nominated: list[PodFacts], leaving: list[Unit]
+    ) -> bool:
+        """Whether every pod would fit where it is nominated once those who are leaving have left."""
+        everywhere = np.logical_or.reduce(list(domains.values()))
+        placer = self._placer(gang, budgets, everywhere)
+        with Trial(self.table) as trial:
+            for unit in leaving:
+                trial.evict(unit)
+            for facts in nominated:
+                if not placer.outlook(facts, [Nobody()]).fits[self.table.index[facts.nominated]]:
+                    return False
+                trial.place(facts, facts.nominated, gang.priority)
+        return True
 
     # 3. Where it could go
 

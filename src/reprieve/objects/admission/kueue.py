@@ -72,7 +72,7 @@ def _check_preemption(path: str, preemption: kueue.Preemption) -> Iterator[Findi
     borrow = preemption.borrow_within_cohort
     if borrow is None:
         return
-    if borrow.policy != "Never" and preemption.reclaim_within_cohort == "Never":
+    if borrow.policy != "Never" and preemption.reclaim_within_cohort in (None, "Never"):
         right = "allowed: Never, or with a reclaimWithinCohort other than Never"
         yield Finding(f"{path}.borrowWithinCohort.policy", found(borrow.policy), right)
     if borrow.policy == "Never" and borrow.max_priority_threshold is not None:

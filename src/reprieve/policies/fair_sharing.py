@@ -1,0 +1,162 @@
+"""Fair sharing: who makes way so that shares even out.
+
+1. The request counts as used from the start.
+2. From the root down, the child with the highest share is asked, a cohort before a queue, and of two queues the one
+   with the better candidate; who does not borrow drops out, except on the way to the preemptor.
+3. The own queue gives its first candidate. A preemptor within its nominal quota reclaims from whoever is asked.
+4. Otherwise the strategies compare the shares of the two children of the lowest common cohort: the taker's may not be
+   above the target's after its loss; and, in a second round with one chance a queue, must be below the target's now.
+5. Those removed are given back in reverse order while the preemptor still fits.
+"""
+
+from __future__ import annotations
+
+from reprieve.engine.quota import QuotaNode
+from reprieve.engine.search import fill_back
+from reprieve.policies.quota_candidates import (
+    FAIR_SHARING,
+    IN_QUEUE,
+    RECLAIM,
+    Candidate,
+    Request,
+    candidate_order,
+    satisfies,
+)
+from reprieve.policies.quota_preemption import QuotaLedger, Target
+from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+
+FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
+
+
+def preempt_fairly(world: QuotaWorld, request: Request) -> list[Target]:
+    """The workloads that make way; empty when no allowed set of them is enough. The tree is left as it was."""
+    if not request.contested:
+        return []
+    round_ = _Round(world, request)
+    request.queue.add(request.usage)
+    strategies = world.settings.fair_sharing.preemption_strategies
+    fits = round_.first(strategies[0] if strategies else FINAL) or (len(strategies) > 1 and round_.second())
+    request.queue.remove(request.usage)
+    victims = fill_back(round_.ledger, round_.targets) if fits else round_.targets
+    for item in victims:
+        round_.ledger.give_back(item)
+    return [Target(item.facts, item.reason) for item in victims] if fits else []
+
+
+class _Round:
+    def __init__(self, world: QuotaWorld, request: Request) -> None:
+        self._request = request
+        self._within_gate = world.settings.gate("FairSharingPreemptWithinNominal")
+        self.ledger = QuotaLedger(request, borrowing=True)
+        self.targets: list[Candidate] = []
+        self._refused: dict[str, list[WorkloadFacts]] = {}
+        self._offers = _offers(world, request)
+
+    def first(self, strategy: str) -> bool:
+        while (queue := self._next()) is not None:
+            offers = self._offers[queue.name]
+            if queue is self._request.queue:
+                if self._take(offers.pop(0), IN_QUEUE):
+                    return True
+            elif self._within_gate and self._within_nominal():
+                if self._take(offers.pop(0), RECLAIM):
+                    return True
+            elif self._by_strategy(queue, offers, strategy):
+                return True
+        return False
+
+    def _by_strategy(self, queue: QuotaNode, offers: list[WorkloadFacts], strategy: str) -> bool:
+        """Take the first candidate that the strategy allows; the refused ones may get a second chance."""
+        taker, target = self._children(queue)
+        before = target.share()
+        mine = taker.share()
+        while offers:
+            facts = offers.pop(0)
+            queue.remove(facts.usage)
+            after = target.share()
+            queue.add(facts.usage)
+            allowed = mine.key <= after.key if strategy == FINAL else mine.key < before.key
+            if allowed:
+                return self._take(facts, FAIR_SHARING)
+            self._refused.setdefault(queue.name, []).append(facts)
+        return False
+
+    def second(self) -> bool:
+        """The refused ones, under the other strategy, with one chance for each queue."""
+        self._offers = {name: list(refused) for name, refused in self._refused.items()}
+        while (queue := self._next()) is not None:
+            taker, target = self._children(queue)
+            if taker.share().key < target.share().key and self._take(self._offers[queue.name].pop(0), FAIR_SHARING):
+                return True
+            self._offers.pop(queue.name)
+        return False
+
+    def _take(self, facts: WorkloadFacts, reason: str) -> bool:
+        item = Candidate(facts, 0, reason)
+        self.ledger.remove(item)
+        self.targets.append(item)
+        self._request.queue.remove(self._request.usage)
+        fits = self.ledger.fits()
+        self._request.queue.add(self._request.usage)
+        return fits
+
+    def _within_nominal(self) -> bool:
+        queue = self._request.queue
+        return all(queue.usage.get(flavor, 0) <= queue.quota(flavor).nominal for flavor in self._request.contested)
+
+    def _children(self, queue: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
+        """The children of the lowest common cohort on the way to the taker and to the target."""
+        taker = [self._request.queue, *self._request.queue.path()]
+        target = [queue, *queue.path()]
+        common = next(node for node in taker if node in target)
+        return taker[taker.index(common) - 1], target[target.index(common) - 1]
+
+    def _next(self) -> QuotaNode | None:
+        """The queue to ask next."""
+        queue = self._request.queue
+        if queue.parent is None:
+            return queue if self._offers.get(queue.name) else None
+        return self._highest(queue.root)
+
+    def _highest(self, cohort: QuotaNode) -> QuotaNode | None:
+        """The queue with the highest share below a cohort that still has somebody to offer."""
+        way = {id(node) for node in (self._request.queue, *self._request.queue.path())}
+        queues = [(child, child.share()) for child in cohort.children if child.queue and self._offers.get(child.name)]
+        asked = [(child, share) for child, share in queues if share.borrowing or id(child) in way]
+        below = [
+            (found, share)
+            for child in cohort.children
+            if not child.queue
+            and ((share := child.share()).borrowing or id(child) in way)
+            and (found := self._highest(child)) is not None
+        ]
+        best_below = max(below, key=lambda item: item[1].key, default=None)
+        if not asked:
+            return best_below[0] if best_below else None
+        top = max(share.key for _, share in asked)
+        if best_below is not None and best_below[1].key >= top:
+            return best_below[0]
+        tied = [child for child, share in asked if share.key == top]
+        return min(tied, key=lambda child: candidate_order(self._offers[child.name][0]))
+
+
+def _offers(world: QuotaWorld, request: Request) -> dict[str, list[WorkloadFacts]]:
+    """Candidates by queue, in order."""
+    preemption = request.spec.preemption
+    offers: dict[str, list[WorkloadFacts]] = {}
+    queues = request.queue.root.queues() if request.queue.parent is not None else [request.queue]
+    for queue in queues:
+        own = queue is request.queue
+        policy = preemption.within_cluster_queue if own else preemption.reclaim_within_cohort
+        if policy == "Never" or (not own and queue.within(request.contested)):
+            continue
+        offers[queue.name] = sorted(
+            (
+                facts
+                for facts in world.admitted[queue.name]
+                if satisfies(policy, request.facts, facts)
+                and any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
+            ),
+            key=candidate_order,
+        )
+    return offers

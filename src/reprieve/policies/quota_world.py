@@ -1,0 +1,187 @@
+"""Kueue's objects as the quota policy sees them: the tree, and each workload with what it uses or asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from reprieve.configuration import Settings
+from reprieve.engine.quota import FlavorResource, Quota, QuotaNode, link, settle
+from reprieve.objects import kueue
+from reprieve.objects.core import Namespace
+from reprieve.objects.meta import find_condition
+from reprieve.objects.pods import pod_requests
+from reprieve.objects.priorities import parse_integer
+from reprieve.resources import CPU, Quantity, Resources
+from reprieve.world import World, microseconds
+
+_REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")
+
+
+class WorkloadFacts:
+    """What decisions ask about a quota workload."""
+
+    __slots__ = (
+        "boosted",
+        "created",
+        "evicted",
+        "key",
+        "order_time",
+        "preempted",
+        "priority",
+        "queue",
+        "reserved_at",
+        "uid",
+        "unit",
+        "usage",
+        "workload",
+    )
+
+    def __init__(self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None) -> None:
+        self.workload = workload
+        self.key = (workload.namespace, workload.name)
+        self.unit = f"Workload/{workload.namespace}/{workload.name}"
+        self.uid = workload.metadata.uid
+        self.priority = priority
+        self.boosted = priority + boost
+        self.queue = queue
+        self.created = microseconds(workload.metadata.creation_timestamp, -(2**62))
+        conditions = workload.status.conditions
+        evicted = find_condition(conditions, "Evicted")
+        self.evicted = evicted is not None and evicted.status == "True"
+        requeued = self.evicted and evicted is not None and evicted.reason in _REQUEUED
+        self.order_time = microseconds(evicted.last_transition_time) if requeued and evicted else self.created
+        reserved = find_condition(conditions, "QuotaReserved")
+        self.reserved_at = microseconds(reserved.last_transition_time) if reserved else self.created
+        self.usage = _usage(workload)
+
+
+def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
+    """What an admitted workload uses; an older form does not say how much, so its pods do."""
+    usage: dict[FlavorResource, int] = {}
+    admission = workload.status.admission
+    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    for assignment in admission.pod_set_assignments if admission else ():
+        amounts: Resources = assignment.resource_usage
+        pod_set = pod_sets.get(assignment.name)
+        if not amounts and pod_set is not None:
+            count = pod_set.count if assignment.count is None else assignment.count
+            amounts = pod_requests(pod_set.template.spec) * count
+        for resource, flavor in assignment.flavors.items():
+            key = (flavor, resource)
+            usage[key] = usage.get(key, 0) + amounts.of(resource)
+    return usage
+
+
+class QuotaWorld:
+    """The quota tree with all admitted workloads in it, and all that wait."""
+
+    def __init__(self, world: World, settings: Settings) -> None:
+        self.world = world
+        self.settings = settings
+        self.specs: dict[str, kueue.ClusterQueueSpec] = {}
+        self.queues: dict[str, QuotaNode] = {}
+        self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
+        self._plant()
+        self.admitted: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
+        self.waiting: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
+        self.stranded: list[WorkloadFacts] = []
+        """Workloads that wait in a queue that is not there, or that does not take them."""
+        for workload in world.all(kueue.QuotaWorkload):
+            self._place(workload)
+
+    # The tree
+
+    def _plant(self) -> None:
+        cohorts: dict[str, QuotaNode] = {}
+        objects = {cohort.name: cohort for cohort in self.world.all(kueue.Cohort)}
+        for queue in self.world.all(kueue.ClusterQueue):
+            node = QuotaNode(queue.name, queue=True, weight=_weight(queue.spec.fair_sharing))
+            node.quotas = dict(_quotas(queue.spec.resource_groups))
+            self.queues[queue.name] = node
+            self.specs[queue.name] = queue.spec
+            if queue.spec.cohort_name:
+                link(node, _cohort(queue.spec.cohort_name, cohorts, objects))
+        for name in objects:
+            _cohort(name, cohorts, objects)
+        for node in {id(node.root): node.root for node in (*self.queues.values(), *cohorts.values())}.values():
+            settle(node)
+
+    # Workloads
+
+    def _place(self, workload: kueue.QuotaWorkload) -> None:
+        finished = find_condition(workload.status.conditions, "Finished")
+        if finished is not None and finished.status == "True":
+            return
+        if workload.status.admission is not None:
+            queue = self.queues.get(workload.status.admission.cluster_queue)
+            facts = self._facts(workload, queue)
+            if queue is not None:
+                self.admitted[queue.name].append(facts)
+                queue.add(facts.usage)
+        elif workload.spec.active:
+            queue = self._queue_of(workload)
+            facts = self._facts(workload, queue)
+            (self.stranded if queue is None else self.waiting[queue.name]).append(facts)
+
+    def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
+        boost = 0
+        if self.settings.gate("PriorityBoost"):
+            boost = parse_integer(workload.metadata.annotations.get(kueue.PRIORITY_BOOST, "0"), 32) or 0
+        return WorkloadFacts(workload, self._priority(workload), boost, queue)
+
+    def _priority(self, workload: kueue.QuotaWorkload) -> int:
+        spec = workload.spec
+        if spec.priority is not None or spec.priority_class_ref is None:
+            return spec.priority or 0
+        if spec.priority_class_ref.kind == "PriorityClass":
+            return self.world.classes.resolve(spec.priority_class_ref.name).value
+        found = self.world.get(kueue.WorkloadPriorityClass, spec.priority_class_ref.name)
+        return found.value if found is not None else 0
+
+    def _queue_of(self, workload: kueue.QuotaWorkload) -> QuotaNode | None:
+        """The queue that a workload waits in, if it is there, open, and takes workloads of that namespace."""
+        local = self.world.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
+        if local is None or local.spec.stop_policy != "None":
+            return None
+        spec = self.specs.get(local.spec.cluster_queue)
+        if spec is None or spec.stop_policy != "None" or spec.namespace_selector is None:
+            return None
+        namespace = self.world.get(Namespace, workload.namespace)
+        labels = namespace.metadata.labels if namespace is not None else {}
+        return self.queues[local.spec.cluster_queue] if spec.namespace_selector.matches(labels) else None
+
+
+def _cohort(name: str, cohorts: dict[str, QuotaNode], objects: dict[str, kueue.Cohort]) -> QuotaNode:
+    """A cohort with all above it; it exists by being named, and gets quota where an object gives it some."""
+    known = cohorts.get(name)
+    if known is not None:
+        return known
+    cohort = objects.get(name)
+    node = cohorts[name] = QuotaNode(name, queue=False, weight=_weight(cohort.spec.fair_sharing if cohort else None))
+    if cohort is not None:
+        node.quotas = dict(_quotas(cohort.spec.resource_groups))
+        if cohort.spec.parent_name:
+            parent = _cohort(cohort.spec.parent_name, cohorts, objects)
+            if parent.root is not node:  # cohorts that go in a circle are cut open: admission refuses them
+                link(node, parent)
+    return node
+
+
+def _weight(sharing: kueue.FairSharing | None) -> Fraction:
+    return Fraction(1) if sharing is None else Fraction(sharing.weight.nano, 10**9)
+
+
+def _quotas(groups: Iterable[kueue.ResourceGroup]) -> Iterable[tuple[FlavorResource, Quota]]:
+    for group in groups:
+        for flavor in group.flavors:
+            for quota in flavor.resources:
+                amounts = (quota.nominal_quota, quota.borrowing_limit, quota.lending_limit)
+                nominal, borrowing, lending = (_units(quota.name, amount) for amount in amounts)
+                yield (flavor.name, quota.name), Quota(nominal or 0, borrowing, lending)
+
+
+def _units(resource: str, quantity: Quantity | None) -> int | None:
+    if quantity is None:
+        return None
+    return quantity.milli if resource == CPU else quantity.value

@@ -1,0 +1,179 @@
+"""Every sentence a person reads, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from reprieve import texts
+from reprieve.engine import reasons
+from reprieve.engine.reasons import (
+    AboveMinimum,
+    CheaperElsewhere,
+    LowerPriority,
+    NotLower,
+    Reason,
+    Reprieved,
+    SparedByBudget,
+    Tolerates,
+    UnknownClass,
+)
+
+NOON = 1_767_268_800_000_000
+P, A, B, C, D, E = (f"Pod/default/{name}" for name in "pabcde")
+
+REASONS: list[tuple[Reason, str]] = [
+    (LowerPriority(5, 10), "priority 5 is below 10, the preemptor's"),
+    (NotLower(10, 10), "priority 10 is equal to 10, the preemptor's"),
+    (NotLower(11, 10), "priority 11 is above 10, the preemptor's"),
+    (Tolerates("low", 100, 9, None), "its class low tolerates preemptors below 100, and the preemptor has 9"),
+    (
+        Tolerates("low", 100, 9, NOON),
+        "its class low tolerates preemptors below 100, and the preemptor has 9; until 2026-01-01T12:00:00Z",
+    ),
+    (
+        Tolerates("low", 100, 9, 2**63 * 1_000_000),
+        "its class low tolerates preemptors below 100, and the preemptor has 9; until the end of time",
+    ),
+    (UnknownClass("gone"), "its priority class gone does not exist, so nobody knows what it tolerates"),
+    (Reprieved(), "the preemptor fits beside it"),
+    (SparedByBudget(), "its disruption budget would break, and others can go"),
+    (AboveMinimum(500, 100), "priority 500 is above 100, and units up to that are enough"),
+    (CheaperElsewhere("n2", "FewestVictims"), "n2 was chosen instead: it has the fewest victims"),
+]
+
+
+@pytest.mark.parametrize(("reason", "want"), REASONS, ids=lambda value: getattr(value, "rule", None))
+def test_a_reason_in_words(reason: Reason, want: str) -> None:
+    assert texts.describe(reason) == want
+
+
+def test_no_reason_is_without_words() -> None:
+    known = {item for item in vars(reasons).values() if isinstance(item, type) and hasattr(item, "rule")}
+    assert {type(reason) for reason, _ in REASONS} == known
+
+
+DECISIONS = [
+    (texts.fits(P, "n1"), "Pod/default/p fits on n1; nobody has to make way."),
+    (texts.preempts(P, "n1", [A], 0), "Pod/default/a makes way for Pod/default/p on n1."),
+    (texts.preempts(P, "n1", [A, B], 0), "Pod/default/a and Pod/default/b make way for Pod/default/p on n1."),
+    (
+        texts.preempts(P, "n1", [A], 1),
+        "Pod/default/a makes way for Pod/default/p on n1. That goes against a disruption budget.",
+    ),
+    (
+        texts.preempts(P, "n1", [A, B], 1),
+        "Pod/default/a and Pod/default/b make way for Pod/default/p on n1. 1 of them goes against a disruption budget.",
+    ),
+    (
+        texts.preempts(P, "n1", [A, B, C, D, E], 2),
+        "Pod/default/a, Pod/default/b, Pod/default/c and 2 more make way for Pod/default/p on n1. "
+        "2 of them go against a disruption budget.",
+    ),
+    (texts.never_preempts(P), "Pod/default/p fits nowhere, and its preemption policy is Never."),
+    (texts.waits_for_victims(P, "n1", [A]), "Pod/default/p waits for n1: Pod/default/a is still leaving."),
+    (
+        texts.waits_for_victims(P, "n1", [A, B]),
+        "Pod/default/p waits for n1: Pod/default/a and Pod/default/b are still leaving.",
+    ),
+    (
+        texts.waits_for_toleration(P, NOON),
+        "Pod/default/p waits: who could make way tolerates it until 2026-01-01T12:00:00Z at the earliest.",
+    ),
+    (
+        texts.waits_for_toleration(P, None),
+        "Pod/default/p waits: who could make way tolerates it for a time, and is not known to be scheduled yet.",
+    ),
+    (texts.unschedulable(P, {}), "Pod/default/p cannot be placed: there are no nodes."),
+    (
+        texts.unschedulable(P, {"n1": texts.OBSTACLES[1]}),
+        "Pod/default/p cannot be placed, and no preemption helps: the only node is cordoned.",
+    ),
+    (
+        texts.unschedulable(P, {"n1": texts.TOO_SMALL, "n2": texts.TOO_SMALL}),
+        "Pod/default/p cannot be placed, and no preemption helps: "
+        "all 2 nodes are too small even without everybody who could make way.",
+    ),
+    (
+        texts.unschedulable(P, {"n1": texts.OBSTACLES[1], "n2": texts.NO_CANDIDATES, "n3": texts.NO_CANDIDATES}),
+        "Pod/default/p cannot be placed, and no preemption helps: of 3 nodes, "
+        "2 are short of room, with nobody who may be asked to make way; 1 is cordoned.",
+    ),
+    (texts.chosen("n1", "LatestStart"), "n1 was chosen: its most important victims started last."),
+    (texts.chosen("n1", "Novelty"), "n1 was chosen: Novelty."),
+    (texts.cycle_summary(1, 2, 3), "1 unit placed, 2 waiting, 3 to make way"),
+    (texts.cycle_summary(0, 1, 0), "0 units placed, 1 waiting, 0 to make way"),
+    (texts.NOTHING_PENDING, "Nothing is pending: there is nothing to decide."),
+    (texts.no_help("n1", "cordoned"), "it would not help: n1 is cordoned"),
+    (texts.could_go_but(never=True, waiting=False), "the preemptor's preemption policy is Never"),
+    (texts.could_go_but(never=False, waiting=True), "victims chosen earlier are still leaving"),
+    (texts.could_go_but(never=False, waiting=False), "a disruption budget is respected"),
+]
+EXPLANATIONS = [
+    (texts.not_chosen(A, "why"), "Pod/default/a stays: why."),
+    (texts.makes_way(A, "why"), "Pod/default/a does make way: why."),
+    (texts.nobody_has_to(P), "nobody has to make way for Pod/default/p"),
+    (texts.cost_elsewhere("why", "n2", [B]), "why (on n2 it would have been Pod/default/b)"),
+    (texts.has_to_make_way(A, P, "why"), "Pod/default/a has to make way for Pod/default/p: why."),
+    (texts.stays_for(A, [P], ["why"]), "Pod/default/a does not make way for Pod/default/p: why."),
+    (
+        texts.stays_for(A, [P, B], ["why", "how"]),
+        "Pod/default/a does not make way for Pod/default/p and Pod/default/b: for Pod/default/p, why.",
+    ),
+    (texts.on_no_known_node("n9"), "it runs on n9, which does not exist"),
+    (texts.NOBODY_ASKS, "Nobody who is pending needs anyone to make way."),
+    (texts.marked(A, "Why", "words"), "Pod/default/a is marked for disruption (Why): words"),
+    (texts.marked(A, "Why", ""), "Pod/default/a is marked for disruption (Why)."),
+    (texts.names_the_preemptor(A), "Pod/default/a is the one in question; it cannot make way for itself"),
+    (texts.nothing_to_decide("It runs."), "It runs; there is nothing to decide"),
+    (texts.no_such_unit(A), "there is no Pod/default/a among what was read"),
+    (": ".join(texts.no_such_node("n9")), "there is no node n9: the pod is not counted anywhere"),
+    (
+        ": ".join(texts.overfull({"cpu": "1", "memory": "2Gi"})),
+        "its pods use 1 cpu, 2Gi memory more than it has: nothing fits there before somebody leaves",
+    ),
+    (texts.more_warnings(3), "and 3 more; `reprieve check` lists what is wrong with each manifest"),
+    (": ".join(texts.case_named_twice("a", "x.yaml")), '"a" is named twice: first in x.yaml'),
+    (texts.not_one_decision(2), "2 decisions; name a preemptor to expect one"),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), [*DECISIONS, *EXPLANATIONS])
+def test_a_sentence(said: str, want: str) -> None:
+    assert said == want
+
+
+@pytest.mark.parametrize(
+    ("state", "want"),
+    [
+        ({"node": "n1"}, "Pod/default/a runs on n1."),
+        ({"node": "n1", "leaving": True}, "Pod/default/a is leaving n1."),
+        ({"leaving": True}, "Pod/default/a is being deleted before it got a node."),
+        ({"finished": True}, "Pod/default/a has finished: it holds nothing any more."),
+        (
+            {"gates": ["x", "y"]},
+            "Pod/default/a is held by scheduling gates (x and y): nobody tries to place it yet.",
+        ),
+        ({}, "Pod/default/a is pending: it holds no place that it could give up."),
+    ],
+)
+def test_what_a_pod_is_doing(state: dict[str, object], want: str) -> None:
+    whole = {"node": "", "finished": False, "leaving": False, "gates": [], **state}
+    assert texts.whereabouts(A, **whole) == want  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reach", texts.OBSTACLES)
+def test_why_a_node_is_out_of_reach(reach: int) -> None:
+    assert texts.obstacle(reach, candidates=True) == texts.OBSTACLES[reach]
+
+
+def test_why_a_node_in_reach_is_out() -> None:
+    assert texts.obstacle(0, candidates=True) == "too small even without everybody who could make way"
+    assert texts.obstacle(0, candidates=False) == "short of room, with nobody who may be asked to make way"
+
+
+@pytest.mark.parametrize(
+    ("names", "want"),
+    [([], ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcd", "a, b, c and d"), ("abcdef", "a, b, c and 3 more")],
+)  # fmt: skip
+def test_few_names_are_listed_and_many_are_counted(names: str, want: str) -> None:
+    assert texts.listed(list(names)) == want

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from reprieve import texts
@@ -47,9 +49,9 @@ def test_a_reason_in_words(reason: Reason, want: str) -> None:
     assert texts.describe(reason) == want
 
 
-def test_no_reason_is_without_words() -> None:
-    known = {item for item in vars(reasons).values() if isinstance(item, type) and hasattr(item, "rule")}
-    assert {type(reason) for reason, _ in REASONS} == known
+def test_no_reason_for_a_pod_is_without_words() -> None:
+    known = getattr(reasons, "PodReason", reasons.Reason)
+    assert {type(reason) for reason, _ in REASONS} == set(get_args(known))
 
 
 DECISIONS = [
@@ -137,7 +139,46 @@ EXPLANATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "want"), [*DECISIONS, *EXPLANATIONS])
+G = "PodGroup/default/g"
+GROUPS = [
+    (
+        texts.group_fits(G, 3, 4),
+        "PodGroup/default/g fits: 3 of its 4 waiting pods can be placed; nobody has to make way.",
+    ),
+    (
+        texts.group_preempts(G, 2, 2, [A], 1),
+        "Pod/default/a makes way for PodGroup/default/g: 2 of its 2 waiting pods get a place.",
+    ),
+    (
+        texts.group_preempts(G, 1, 1, ["PodGroup/default/h", A], 5),
+        "PodGroup/default/h and Pod/default/a (5 pods) make way for PodGroup/default/g: "
+        "1 of its 1 waiting pod get a place.",
+    ),
+    (
+        texts.group_unschedulable(G, 1, 3, {}),
+        "PodGroup/default/g cannot be placed, and nobody is preempted for a part of it: "
+        "1 of the 3 pods it needs would get a place.",
+    ),
+    (
+        texts.group_unschedulable(G, 1, 3, {"cpu": (2000, 6000)}),
+        "PodGroup/default/g cannot be placed, and nobody is preempted for a part of it: "
+        "1 of the 3 pods it needs would get a place; even then there would be only 2 of the 6 cpu needed.",
+    ),
+    (texts.too_few_pods(G, 1, 3), "PodGroup/default/g is not complete: 1 pod of the 3 it needs exist."),
+    (
+        texts.mixed_group(G, "priority", ["1", "2"]),
+        "PodGroup/default/g is refused: its pods must share what they have of priority, and they have 1 and 2.",
+    ),
+    (
+        texts.preemption_priority_too_low("Workload/default/w", 1, 2),
+        "Workload/default/w is refused: its preemption priority 1 is below its priority 2, "
+        "so that it and its like could preempt each other for ever.",
+    ),
+    (texts.priority_divergence(1, G, 2), "1, but PodGroup/default/g has 2"),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), [*DECISIONS, *EXPLANATIONS, *GROUPS])
 def test_a_sentence(said: str, want: str) -> None:
     assert said == want
 
@@ -173,7 +214,10 @@ def test_why_a_node_in_reach_is_out() -> None:
 
 @pytest.mark.parametrize(
     ("names", "want"),
-    [([], ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcd", "a, b, c and d"), ("abcdef", "a, b, c and 3 more")],
-)  # fmt: skip
+    [
+        *(("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")),
+        *(("abcd", "a, b, c and d"), ("abcdef", "a, b, c and 3 more")),
+    ],
+)
 def test_few_names_are_listed_and_many_are_counted(names: str, want: str) -> None:
     assert texts.listed(list(names)) == want

@@ -215,8 +215,8 @@ _ACTUAL: dict[str, Callable[[Result], Any]] = {
     "admitted": lambda result: result.admitted,
     "left": lambda result: result.left,
     "waitingFor": lambda result: [unit for decision in result.decisions for unit in decision.waiting_for],
-    "flavors": lambda _: {},
-    "counts": lambda _: {},
+    "flavors": lambda result: result.flavors,
+    "counts": lambda result: result.counts,
     "order": lambda result: result.order,
     "priorities": lambda result: result.priorities,
 }

@@ -18,7 +18,8 @@ GATES: dict[str, bool] = {
     "GenericWorkload": False,
     "CompositePodGroup": False,
     "PodGroupPreemptionPolicy": False,
-    "TopologyAwareWorkloadScheduling": False,
+    # On, unlike upstream: a group that asks for one rack must not be spread over many because nobody set a gate.
+    "TopologyAwareWorkloadScheduling": True,
     "PriorityBasedScheduling": False,
     "PriorityBasedPreemptiveScheduling": False,
     "PriorityBoost": False,

@@ -12,16 +12,20 @@ import msgspec
 from reprieve import texts
 from reprieve.configuration import Settings, configure
 from reprieve.engine.plan import Plan
-from reprieve.objects import kueue, yunikorn
+from reprieve.objects import yunikorn
 from reprieve.objects.admission import admit_all
 from reprieve.objects.karmada import ResourceBinding
 from reprieve.objects.loading import Loaded, load, load_objects, load_text
 from reprieve.objects.pods import Pod
 from reprieve.objects.problems import InvalidInput, in_order
+from reprieve.policies import quota_plans
 from reprieve.policies.groups import Group, Groups
 from reprieve.policies.pod import PodPolicy
 from reprieve.policies.podgroup import PodGroupPolicy
+from reprieve.policies.quota import QuotaPolicy
+from reprieve.policies.quota_world import WorkloadFacts
 from reprieve.questions import PREEMPTOR, Preemptor, Unsupported, moment_of, no_such_unit, question, unit_of
+from reprieve.quota_planning import forced_flavors, quota_cycle, quota_priorities
 from reprieve.result import Decision, Result, decision
 from reprieve.survey import survey
 from reprieve.world import PodFacts, World, microseconds
@@ -67,11 +71,9 @@ def decide(
 ) -> Result:
     """Decide over what was read. What admission would refuse is a warning here: live clusters contain it."""
     planner = Planner(usable(loaded), settings, moment_of(now))
-    if assignment:
-        raise Unsupported("a forced assignment needs the quota policy, which this version does not have")
     if preemptor is None:
         return planner.cycle()
-    return planner.single(preemptor)
+    return planner.single(preemptor, assignment)
 
 
 def usable(loaded: Loaded) -> Loaded:
@@ -104,30 +106,52 @@ class Planner:
         self._pods = PodPolicy(self.world, settings)
         self._groups = Groups(self.world, settings)
         self._podgroups = PodGroupPolicy(self.world, settings, self._pods.table, self._pods.labels)
+        self._quota = QuotaPolicy(self.world, settings)
         admission = [problem for problem in loaded.problems if problem.stage == "admission"]
         problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world)]
         self.warnings = in_order([*loaded.warnings, *(problem.as_warning() for problem in problems)])
 
-    def single(self, preemptor: Preemptor) -> Result:
-        """The decision for one unit."""
+    def single(self, preemptor: Preemptor, assignment: Mapping[str, Any] | None = None) -> Result:
+        """The decision for one unit; `assignment` gives a quota workload its flavors."""
         self._refuse_foreign()
+        workload = self._quota_workload(preemptor)
+        if workload is not None:
+            return self._quota_answer(workload, assignment)
         waiting = self.preemptor(preemptor)
         return self._result([self.answer(waiting, self.decide(waiting))], priorities=_priorities([waiting]))
 
     def cycle(self) -> Result:
         """One pass over all that is pending, the most important first; later ones see what earlier ones were given."""
         self._refuse_foreign()
+        quota = quota_cycle(self._quota)
         pending = sorted(self.waiting(), key=lambda waiting: (-waiting.priority, waiting.created, waiting.unit))
-        decisions: list[Decision] = []
-        admitted: list[str] = []
-        left: list[str] = []
+        decisions: list[Decision] = list(quota.decisions)
+        admitted: list[str] = list(quota.admitted)
+        left: list[str] = list(quota.left)
         for waiting in pending:
             made = self.decide(waiting)
             decisions.append(self.answer(waiting, made))
             (admitted if made.outcome == "Fits" else left).append(waiting.unit)
             commit(self.world, waiting.pods, made)
-        order = [waiting.unit for waiting in pending]
-        return self._result(decisions, admitted, left, order, _priorities(pending))
+        order = [*quota.order, *(waiting.unit for waiting in pending)]
+        result = self._result(decisions, admitted, left, order, {**quota.priorities, **_priorities(pending)})
+        return msgspec.structs.replace(result, flavors=quota.flavors, counts=quota.counts)
+
+    def _quota_workload(self, preemptor: Preemptor) -> WorkloadFacts | None:
+        """The quota workload that is asked about; two APIs have a kind of that name, so a mapping may say which."""
+        kind, namespace, name = unit_of(preemptor)
+        version = str(preemptor.get("apiVersion", "")) if isinstance(preemptor, Mapping) else ""
+        if kind != "Workload" or version.startswith("scheduling.k8s.io/"):
+            return None
+        return self._quota.quota.find((namespace, name))
+
+    def _quota_answer(self, facts: WorkloadFacts, assignment: Mapping[str, Any] | None) -> Result:
+        if facts.workload.status.admission is not None:
+            raise question(texts.already_admitted(facts.unit, facts.workload.status.admission.cluster_queue))
+        if facts.queue is None:
+            raise question(texts.no_queue(facts.unit, facts.workload.spec.queue_name))
+        made = quota_plans.single(self._quota, self._quota.nominate(facts, forced_flavors(assignment)))
+        return self._result([decision(made)], priorities=quota_priorities([facts]))
 
     def waiting(self) -> list[Waiting]:
         """All that is pending: groups, and pods that belong to none."""
@@ -183,7 +207,6 @@ class Planner:
         """Worlds of designs whose policy is not here are refused, rather than answered by the wrong one."""
         for kind, policy in (
             (yunikorn.QueueConfiguration, "queue"),
-            (kueue.QuotaWorkload, "quota"),
             (ResourceBinding, "federation"),
         ):
             if any(True for _ in self.world.all(kind)):

@@ -39,6 +39,10 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     order: list[str] = []
     priorities: dict[str, dict[str, Any]] = {}
     warnings: list[Problem] = []
+    flavors: dict[str, dict[str, dict[str, str]]] = {}
+    """Quota workloads that were admitted: unit, pod set, resource, flavor."""
+    counts: dict[str, dict[str, int]] = {}
+    """Quota workloads that were admitted: unit, pod set, pods."""
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data, as `-o json` prints it."""

@@ -9,12 +9,18 @@ from reprieve.engine.reasons import (
     AboveMinimum,
     CheaperElsewhere,
     LowerPriority,
+    NotContested,
     NotLower,
+    PodReason,
+    QueuePolicy,
+    QuotaReason,
+    QuotaTaken,
     Reason,
     Reprieved,
     SparedByBudget,
     Tolerates,
     UnknownClass,
+    WithinQuota,
 )
 from reprieve.resources import print_amount
 
@@ -47,11 +53,37 @@ AGAINST_BUDGET = "against a disruption budget"
 NOTHING_PENDING = "Nothing is pending: there is nothing to decide."
 
 
+NOBODY_MAY_GO = "nobody may be asked to make way"
+# By which right a quota workload is preempted, under the names that Kueue gives.
+_RIGHTS = {
+    "InClusterQueue": "it runs in the same queue, {queue}",
+    "InCohortReclamation": "{queue} borrows, and {taker} reclaims its quota",
+    "InCohortReclaimWhileBorrowing": "{queue} borrows, and {taker} may preempt it while it borrows itself",
+    "InCohortFairSharing": "{queue} has a larger share than {taker} would have",
+}
+
+
 # Reasons
 
 
 def describe(reason: Reason) -> str:
     """A reason in words."""
+    return _describe_quota(reason) if isinstance(reason, QuotaReason) else _describe_pod(reason)
+
+
+def _describe_quota(reason: QuotaReason) -> str:
+    match reason:
+        case QuotaTaken(kind, queue, taker, priority, above):
+            return f"{_RIGHTS[kind].format(queue=queue, taker=taker)}; priority {priority}, the preemptor's {above}"
+        case WithinQuota(queue):
+            return f"{queue} is within its nominal quota"
+        case QueuePolicy(policy, queue, priority, above):
+            return f"the policy {policy} does not reach priority {priority} in {queue} from {above}"
+        case NotContested():
+            return "it uses nothing of what is needed"
+
+
+def _describe_pod(reason: PodReason) -> str:
     match reason:
         case LowerPriority(priority, above):
             return f"priority {priority} is below {above}, the preemptor's"
@@ -337,3 +369,34 @@ def preemption_priority_too_low(workload: str, preemption: int, priority: int) -
 
 def priority_divergence(own: int, group: str, priority: int) -> str:
     return f"{own}, but {group} has {priority}"
+
+
+# Quota
+
+
+def quota_fits(unit: str, queue: str, flavors: str) -> str:
+    return f"{unit} fits in {queue}: {flavors}; nobody has to make way."
+
+
+def quota_preempts(unit: str, queue: str, victims: Sequence[str], takings: Sequence[str]) -> str:
+    verb = "makes" if len(victims) == 1 else "make"
+    needs = f" It needs {'; '.join(takings)}." if takings else ""
+    return f"{listed(victims)} {verb} way for {unit} in {queue}.{needs}"
+
+
+def taken_from(queue: str, amount: str, resource: str, borrowed: str, left: str, nominal: str) -> str:
+    return (
+        f"{amount} {resource} of the {borrowed} that {queue} borrows, which leaves it {left} of its nominal {nominal}"
+    )
+
+
+def quota_refused(unit: str, queue: str, reason: str) -> str:
+    return f"{unit} stays pending in {queue}: {reason}."
+
+
+def already_admitted(unit: str, queue: str) -> str:
+    return f"{unit} is already admitted by {queue}: there is nothing to decide"
+
+
+def no_queue(unit: str, queue: str) -> str:
+    return f"{unit} waits in {queue or 'no queue'}, which leads to no queue that is open and takes its namespace"

@@ -11,7 +11,10 @@ from tests.cli.command import reprieve
 
 # What each command's help must speak of.
 HELP: dict[tuple[str, ...], tuple[str, ...]] = {
-    (): ("decides who makes way", "plan", "explain", "test", "check", "--version", "--install-completion", "--show-completion", "--help", "-h"),
+    (): (
+        *("decides who makes way", "plan", "explain", "test", "check", "--version"),
+        *("--install-completion", "--show-completion", "--help", "-h"),
+    ),
     ("check",): (
         *("Kubernetes, Kueue, YuniKorn and Karmada", "--filename", "-f", "--old", "--strict", "--output", "-o"),
         *("FILE|DIR|-", "Repeatable", "text|json", "default: text", "Exits with 0"),

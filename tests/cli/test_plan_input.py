@@ -107,10 +107,7 @@ def test_bad_settings_are_named(tmp_path: Path, settings: str) -> None:
     assert done.stderr.splitlines() == [f"error: c.yaml: {line}" for line in BAD_SETTINGS[settings]]
 
 
-@pytest.mark.parametrize(
-    ("example", "policy"),
-    [("05-quota-cohort", "quota"), ("06-queue-guarantees", "queue"), ("07-federation", "federation")],
-)
+@pytest.mark.parametrize(("example", "policy"), [("06-queue-guarantees", "queue"), ("07-federation", "federation")])
 def test_a_world_of_another_design_is_refused(example: str, policy: str) -> None:
     done = reprieve("plan", "-f", str(EXAMPLES / example))
     assert (done.returncode, done.stdout) == (2, "")

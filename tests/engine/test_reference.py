@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 import reprieve
+from reprieve.objects.yaml_reader import read_yaml
 from tests.builders import to_yaml
 from tests.random_worlds import NOW, Dict, RandomWorld, random_worlds
 from tests.reference.decision import Answer, decide
 
+CONFORMANCE = Path(__file__).parents[2].parent / "shared" / "conformance"
 EXAMPLES = int(os.environ.get("REFERENCE_EXAMPLES", "500"))
 
 
@@ -49,6 +54,27 @@ def assert_agrees(objects: list[Dict], preemptor: str, *, respect: bool = False)
     else:
         assert got.victims == []
     return want
+
+
+def single_pod_cases() -> Iterator[Dict]:
+    for file in sorted((*CONFORMANCE.glob("kubernetes/*.yaml"), *CONFORMANCE.glob("toleration/*.yaml"))):
+        for case in read_yaml(file.read_text()):
+            of_a_pod = isinstance(case, dict) and case.get("preemptor", {}).get("kind") == "Pod"
+            if of_a_pod and not any(case.get("featureGates", {}).values()):
+                yield case
+
+
+@pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="the conformance cases are not beside this project")
+def test_the_reference_itself_answers_what_kube_scheduler_answered() -> None:
+    cases = list(single_pod_cases())
+    assert len(cases) > 100
+    for case in cases:
+        pod, expect = case["preemptor"], case["expect"]
+        answer = decide(case["objects"], f"Pod/{pod['namespace']}/{pod['name']}", case["now"])
+        assert answer.outcome == expect["outcome"], case["case"]
+        assert expect.get("domain") in {None, *answer.domains}, case["case"]
+        if "victims" in expect and expect["outcome"] == "Preempt":
+            assert any(answer.candidates[name][0] == set(expect["victims"]) for name in answer.domains), case["case"]
 
 
 @settings(max_examples=EXAMPLES)

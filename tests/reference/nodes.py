@@ -133,7 +133,8 @@ def added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 
 def resources_fit(cluster: Cluster, pod: Dict, name: str, here: list[Dict]) -> str:
     """Only what the pod asks for is looked at; what the whole node could not hold, no preemption makes fit."""
-    offered = whole(cluster.nodes[name]["status"]["allocatable"])
+    sizes = cluster.nodes[name]["status"]
+    offered = whole(sizes.get("allocatable") or sizes["capacity"])
     answer = PASSES if len(here) < offered.get("pods", 0) else UNSCHEDULABLE
     for resource, wanted in requests(pod).items():
         used = sum(requests(other).get(resource, 0) for other in here)

@@ -17,7 +17,6 @@ from reprieve.engine.columns import Ints, Mask
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.reach import affine, tolerated
 from reprieve.engine.table import NodeTable, Repelling
-from reprieve.engine.units import Unit
 from reprieve.objects.affinity import PodAffinityTerm, TopologySpreadConstraint
 from reprieve.objects.core import Namespace
 from reprieve.objects.meta import LabelSelector, SelectorRequirement
@@ -98,24 +97,22 @@ class _Builder:
             return
         weight = np.zeros((self.depth, self.table.size), dtype=np.int64)
         for facts in self.table.ported.values():
-            if _ports_conflict(self.facts, facts):
+            if ports_conflict(self.facts, facts):
                 node = self.table.index[facts.node]
                 weight[self._rank(facts, node), node] += 1
         slack = -weight.sum(axis=0)
-        self._leave_room(slack, lambda other, _: int(_ports_conflict(self.facts, other)))
+        self._leave_room(slack, lambda other, _: int(ports_conflict(self.facts, other)))
         yield Row("HostPort", slack, weight)
 
     def _rank(self, facts: PodFacts, node: int) -> int:
-        """Where the share of a running pod's unit stands."""
-        membership = self.table.units.of(facts)
-        unit = self.table.groups.get(membership.key) if membership.group else Unit(membership, [facts])
-        return self.table.rank_of(unit or Unit(membership, [facts]), node)
+        """Where the share stands that a pod belongs to: it runs there, or was placed there on trial."""
+        shares = self.table.residents[node]
+        return next(rank for rank, share in enumerate(shares) if any(facts.key == pod.key for pod in share.pods))
 
     # Anti-affinity, both ways
 
     def own_anti_affinity(self) -> Iterable[Row]:
-        affinity = self.facts.pod.spec.affinity
-        for term in affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ():
+        for term in _anti_affinity(self.facts):
             matches = term_matches(self.table, term, self.facts)
             row = self._repulsion("AntiAffinity", term.topology_key, self._here(matches))
             self._leave_room(row.slack, partial(self._meets, term, matches))
@@ -142,12 +139,10 @@ class _Builder:
             yield Row("KeptAway", slack, np.zeros((self.depth, self.table.size), dtype=np.int64))
 
     def _repels_from(self, other: PodFacts, node: int) -> int:
-        affinity = other.pod.spec.affinity
-        terms = affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
         return sum(
             self.labels.column(term.topology_key)[0][node] != 0
             and term_matches(self.table, term, other)(self.facts.key[0], self.own)
-            for term in terms
+            for term in _anti_affinity(other)
         )
 
     def _repulsion(self, name: str, key: str, meant: Ints) -> Row:
@@ -271,11 +266,9 @@ class _Builder:
         return weight
 
     def _repelling_pod(self, key: str, other: PodFacts) -> int:
-        affinity = other.pod.spec.affinity
-        terms = affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
         return sum(
             term.topology_key == key and term_matches(self.table, term, other)(self.facts.key[0], self.own)
-            for term in terms
+            for term in _anti_affinity(other)
         )
 
     def _leave_room(self, slack: Ints, weight: Callable[[PodFacts, int], int]) -> None:
@@ -285,7 +278,32 @@ class _Builder:
                 slack[node] -= weight(other, node)
 
 
-def _ports_conflict(one: PodFacts, other: PodFacts) -> bool:
+def topology_keys(facts: PodFacts) -> set[str]:
+    """Over which domains a pod minds others."""
+    spec = facts.pod.spec
+    keys = {constraint.topology_key for constraint in spec.topology_spread_constraints}
+    if spec.affinity is not None:
+        for rules in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+            keys |= {term.topology_key for term in rules.required} if rules else set()
+    return keys
+
+
+def clashing_keys(table: NodeTable, one: PodFacts, other: PodFacts) -> set[str]:
+    """The topology keys over which either of two pods keeps the other away."""
+    return {
+        term.topology_key
+        for owner, meant in ((one, other), (other, one))
+        for term in _anti_affinity(owner)
+        if term_matches(table, term, owner)(meant.key[0], meant.pod.metadata.labels)
+    }
+
+
+def _anti_affinity(facts: PodFacts) -> tuple[PodAffinityTerm, ...]:
+    affinity = facts.pod.spec.affinity
+    return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
+
+
+def ports_conflict(one: PodFacts, other: PodFacts) -> bool:
     return any(
         port == port2 and protocol == protocol2 and (address == address2 or ANY_ADDRESS in (address, address2))
         for address, protocol, port in one.host_ports

@@ -103,6 +103,7 @@ class Outlook:
         size, depth = self.table.size, self.table.requests.shape[0]
         self.fits = np.zeros(size, dtype=np.bool_)
         self.feasible = np.zeros(size, dtype=np.bool_)
+        self.spoiled = np.zeros(size, dtype=np.bool_)
         self.violations = np.zeros(size, dtype=np.int64)
         self.top = np.zeros(size, dtype=np.int64)
         self.total = np.zeros(size, dtype=np.int64)
@@ -145,7 +146,9 @@ class Outlook:
             node: [
                 other
                 for other in nominated[node]
-                if other.priority >= self.priority and other.key != facts.key and other.key not in self._apart_from
+                if self.table.standing[other.key] >= self.priority
+                and other.key != facts.key
+                and other.key not in self._apart_from
             ]
             for node in looked_at
         }
@@ -159,6 +162,7 @@ class Outlook:
         pods = Ranked(self.table, nodes, depth)
         protected, spoiled = self._protected(pods)
         self.protected[:depth, nodes] = protected
+        self.spoiled[nodes] = spoiled
         candidates = protected == 0
         self.victims[:, nodes] = False
         self.violating[:, nodes] = 0
@@ -187,7 +191,7 @@ class Outlook:
         """The slack of each node, beside the pod, without all candidates."""
         nodes = slice(0, self.table.size)
         depth = self.table.depth
-        candidates = self.protected[:depth, nodes] == 0
+        candidates = (self.protected[:depth, nodes] == 0) & ~self.spoiled
         weights = self.table.requests[:depth, self._rows, nodes]
         slack = self._slack(nodes, self._facts)[: len(self._rows)]
         return np.asarray(slack + np.einsum("krn,kn->rn", weights, candidates.astype(np.int64)))

@@ -41,6 +41,8 @@ class QuotaNode:
         self.usage: dict[FlavorResource, int] = {}
         """What is used in it, above what its children keep for themselves."""
         self.height = 0
+        self._share: Share | None = None
+        self._lendable: dict[str, int] | None = None
 
     def quota(self, flavor: FlavorResource) -> Quota:
         return self.quotas.get(flavor, NO_QUOTA)
@@ -92,12 +94,14 @@ class QuotaNode:
     def _add(self, flavor: FlavorResource, amount: int) -> None:
         own = self.kept_left(flavor)
         self.usage[flavor] = self.usage.get(flavor, 0) + amount
+        self._share = None
         if self.parent is not None and amount > own:
             self.parent._add(flavor, amount - own)
 
     def _remove(self, flavor: FlavorResource, amount: int) -> None:
         above = self.usage.get(flavor, 0) - self.kept(flavor)
         self.usage[flavor] = self.usage.get(flavor, 0) - amount
+        self._share = None
         if self.parent is not None and above > 0:
             self.parent._remove(flavor, min(amount, above))
 
@@ -126,19 +130,30 @@ class QuotaNode:
     # Fair sharing
 
     def share(self) -> Share:
-        """How much it borrows of what its parent could get, at worst over resources."""
+        """How much it borrows of what its parent could get, at worst over resources; kept until its usage changes."""
+        if self._share is None:
+            self._share = self._work_out_share()
+        return self._share
+
+    def _work_out_share(self) -> Share:
         borrowed: dict[str, int] = {}
-        for flavor in {**self.subtree, **self.usage}:
-            amount = self.usage.get(flavor, 0) - self.subtree.get(flavor, 0)
+        for flavor, used in self.usage.items():
+            amount = used - self.subtree.get(flavor, 0)
             if amount > 0:
                 borrowed[flavor[1]] = borrowed.get(flavor[1], 0) + amount
         if not borrowed or self.parent is None:
             return Share(False, Fraction(0), self.weight)
-        lendable: dict[str, int] = {}
-        for flavor in self.root.subtree:
-            lendable[flavor[1]] = lendable.get(flavor[1], 0) + self.parent.most(flavor)
+        lendable = self.parent.lendable()
         ratios = [Fraction(amount * 1000, lendable[name]) for name, amount in borrowed.items() if lendable.get(name)]
         return Share(True, max(ratios, default=Fraction(0)), self.weight)
+
+    def lendable(self) -> dict[str, int]:
+        """What it could get at most of each resource, over all flavors; fixed as long as the tree stands."""
+        if self._lendable is None:
+            self._lendable = {}
+            for flavor in self.root.subtree:
+                self._lendable[flavor[1]] = self._lendable.get(flavor[1], 0) + self.most(flavor)
+        return self._lendable
 
 
 class Share(NamedTuple):

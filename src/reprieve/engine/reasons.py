@@ -61,6 +61,43 @@ class AboveMinimum(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "MinimalPriority"
 
 
+class QuotaTaken(msgspec.Struct, frozen=True):
+    """Eligible: by the preemption policy of the preemptor's queue; `kind` is the reason as Kueue names it."""
+
+    kind: str
+    queue: str
+    preemptor_queue: str
+    priority: int
+    preemptor_priority: int
+
+    @property
+    def rule(self) -> str:
+        return self.kind
+
+
+class WithinQuota(msgspec.Struct, frozen=True):
+    """Protected: its queue, or a cohort above it, does not use more than its quota."""
+
+    queue: str
+    rule: ClassVar[str] = "WithinNominalQuota"
+
+
+class QueuePolicy(msgspec.Struct, frozen=True):
+    """Protected: the preemption policy of the preemptor's queue does not reach it."""
+
+    policy: str
+    queue: str
+    priority: int
+    preemptor_priority: int
+    rule: ClassVar[str] = "PreemptionPolicy"
+
+
+class NotContested(msgspec.Struct, frozen=True):
+    """Spared: it uses nothing of what is needed."""
+
+    rule: ClassVar[str] = "NotContested"
+
+
 class CheaperElsewhere(msgspec.Struct, frozen=True):
     """Spared: another domain was chosen."""
 
@@ -69,6 +106,8 @@ class CheaperElsewhere(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "CheaperElsewhere"
 
 
-Reason = (
+PodReason = (
     LowerPriority | NotLower | Tolerates | UnknownClass | Reprieved | SparedByBudget | AboveMinimum | CheaperElsewhere
 )
+QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | NotContested
+Reason = PodReason | QuotaReason

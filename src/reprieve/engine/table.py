@@ -150,8 +150,9 @@ class NodeTable:
     def fingerprint(self) -> str:
         """A digest of all columns: equal before and after a search, or the search forgot to put something back."""
         digest = hashlib.blake2b()
-        depth, rows, size = self.depth, len(self.resources), self.size
-        arrays = [self.allocatable[:rows, :size], self.used[:rows, :size], self.requests[:depth, :rows, :size]]
+        depth, size = self.depth, self.size
+        rows = [row for row in self.resources.values() if self.allocatable[row].any() or self.used[row].any()]
+        arrays = [self.allocatable[rows, :size], self.used[rows, :size], self.requests[:depth, rows, :size]]
         for array in (*arrays, self.occupied[:size], *(ranks[:depth, :size] for ranks in self.ranks.values())):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
@@ -186,6 +187,8 @@ class NodeTable:
         self._unsettled: set[Hashable] = set()
         self._numbers = Interner[Hashable]()
         self.nominated: dict[int, list[PodFacts]] = {}
+        self.standing: dict[tuple[str, str], int] = {}
+        """At which priority each nominated pod holds its place: that of the group it is scheduled with, if any."""
         self.stray: dict[str, dict[tuple[str, str], PodFacts]] = {}
         """Pods that name a node that is not there, by that name."""
         self.ported: dict[tuple[str, str], PodFacts] = {}
@@ -208,6 +211,7 @@ class NodeTable:
         for node in nodes:
             self._put_node(node)
         self._fill(self.world.pods.values())
+        self._unsettled.clear()
         self._version = self.world.version
 
     def _fill(self, everyone: Iterable[PodFacts]) -> None:
@@ -241,8 +245,16 @@ class NodeTable:
             self.used += self.requests.sum(axis=0)
 
     def _group(self, members: dict[tuple[str, str], PodFacts]) -> Unit:
+        """A unit of all its pods, standing where nodes are known."""
         pods = list(members.values())
-        return Unit(self.units.of(pods[0]), pods)
+        unit = Unit(self.units.of(pods[0]), pods)
+        known = {name: share for name, share in unit.shares.items() if self._known(name)}
+        unit.shares = known
+        return unit
+
+    def _known(self, name: str) -> bool:
+        node = self.index.get(name)
+        return node is not None and self.nodes[node] is not None
 
     def _settle(self) -> None:
         """Groups whose pods came or went: taken out and put in again, once for however many changes."""
@@ -321,24 +333,40 @@ class NodeTable:
         if node is None or self.nodes[node] is None:
             if name:
                 self.stray.setdefault(name, {})[facts.key] = facts
+                self._count_in(facts)
             return
         self.log.append(node)
         if not facts.node:
             self.nominated.setdefault(node, []).append(facts)
+            self.standing[facts.key] = self.units.scheduling_priority(facts)
             self._repels(facts)  # so that whoever comes next knows that somebody may keep it away
             return
         self._note_ports(facts)
+        if not self._count_in(facts):
+            self.put_unit(Unit(self.units.of(facts), [facts]))
+
+    def _count_in(self, facts: PodFacts) -> bool:
+        """A running pod of a group that goes as a whole belongs to it, be its node known or not."""
         membership = self.units.of(facts)
-        if membership.group:
-            self._members.setdefault(membership.key, {})[facts.key] = facts
-            self._unsettled.add(membership.key)
-        else:
-            self.put_unit(Unit(membership, [facts]))
+        if not membership.group or not facts.node:
+            return False
+        self._members.setdefault(membership.key, {})[facts.key] = facts
+        self._unsettled.add(membership.key)
+        return True
+
+    def _count_out(self, facts: PodFacts) -> bool:
+        membership = self.units.of(facts)
+        if not membership.group or not facts.node:
+            return False
+        self._members.get(membership.key, {}).pop(facts.key, None)
+        self._unsettled.add(membership.key)
+        return True
 
     def _take_pod(self, facts: PodFacts) -> None:
         name = facts.node or facts.nominated
         node = self.index.get(name)
         if self.stray.get(name, {}).pop(facts.key, None) is not None or node is None:
+            self._count_out(facts)
             return
         self.log.append(node)
         if not facts.node:
@@ -346,12 +374,8 @@ class NodeTable:
             if not self.nominated[node]:
                 del self.nominated[node]
             return
-        membership = self.units.of(facts)
-        if membership.group:
-            self._members[membership.key].pop(facts.key, None)
-            self._unsettled.add(membership.key)
-        else:
-            self.take_unit(Unit(membership, [facts]))
+        if not self._count_out(facts):
+            self.take_unit(Unit(self.units.of(facts), [facts]))
 
     def rank_of(self, unit: Unit, node: int) -> int:
         """Where a unit stands on a node."""
@@ -361,9 +385,9 @@ class NodeTable:
         """A unit runs: because the world says so, or on trial."""
         if unit.group:
             self.groups[unit.key] = unit
-        for facts in unit.pods:
-            self._note_ports(facts)
         for name, share in unit.shares.items():
+            for facts in share.pods:
+                self._note_ports(facts)
             node = self.index[name]
             self.log.append(node)
             shares = self.residents[node]

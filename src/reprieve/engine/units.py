@@ -86,6 +86,17 @@ class Units:
             return self._of_groups(facts, spec.scheduling_group.pod_group_name) or self._alone(facts)
         return self._alone(facts)
 
+    def scheduling_priority(self, facts: PodFacts) -> int:
+        """At which priority a pod is scheduled: that of its workload or topmost group, else its own."""
+        spec, namespace = facts.pod.spec, facts.key[0]
+        if spec.workload_ref is not None:
+            found = self.workload_group(namespace, spec.workload_ref)
+            return self._world.classes.of_workload(found[0]).value if found else facts.priority
+        if self._generic and spec.scheduling_group is not None:
+            path = self.group_path(namespace, spec.scheduling_group.pod_group_name)
+            return self._world.classes.of_group(path[-1].policy).value if path else facts.priority
+        return facts.priority
+
     def _alone(self, facts: PodFacts) -> Membership:
         return Membership(facts.key, facts.priority)
 

@@ -19,11 +19,10 @@ from reprieve.policies.quota_candidates import (
     RECLAIM,
     Candidate,
     Request,
-    candidate_order,
     satisfies,
 )
 from reprieve.policies.quota_preemption import QuotaLedger, Target
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts, candidate_order
 
 FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
@@ -150,13 +149,10 @@ def _offers(world: QuotaWorld, request: Request) -> dict[str, list[WorkloadFacts
         policy = preemption.within_cluster_queue if own else preemption.reclaim_within_cohort
         if policy == "Never" or (not own and queue.within(request.contested)):
             continue
-        offers[queue.name] = sorted(
-            (
-                facts
-                for facts in world.admitted[queue.name]
-                if satisfies(policy, request.facts, facts)
-                and any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
-            ),
-            key=candidate_order,
-        )
+        offers[queue.name] = [
+            facts
+            for facts in world.admitted[queue.name]
+            if satisfies(policy, request.facts, facts)
+            and any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
+        ]
     return offers

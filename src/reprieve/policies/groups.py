@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from reprieve import texts
 from reprieve.configuration import Settings
-from reprieve.engine.gang import Gang
+from reprieve.engine.trial import Gang
 from reprieve.engine.units import Units, workload_group_name
 from reprieve.objects.pods import WorkloadReference
 from reprieve.objects.scheduling import GroupPolicy, PodGroup, Workload
@@ -28,6 +30,8 @@ class Groups:
         self._world = world
         self._settings = settings
         self._units = Units(world, settings)
+        self._bound: dict[str, list[PodFacts]] = {}
+        self._bound_at = -1
 
     def name_of(self, facts: PodFacts) -> str:
         """The group that a pod is scheduled with; empty where it is scheduled alone."""
@@ -79,15 +83,28 @@ class Groups:
     def _of_pod_group(self, name: str, members: list[PodFacts]) -> Group:
         path = self._units.group_path(members[0].key[0], name.split("/")[2])
         priority = self._world.classes.of_group(path[-1].policy)
-        gang = self._gang(name, members, path[0].policy, priority.value)
+        policy = path[0].policy
+        if not self._settings.gate("TopologyAwareWorkloadScheduling"):
+            policy = msgspec.structs.replace(policy, topology_key="")
+        gang = self._gang(name, members, policy, priority.value)
         by_group = self._settings.gate("PodGroupPreemptionPolicy") and priority.preemption_policy == "Never"
         never = by_group or any(facts.preemption_policy == "Never" for facts in members)
         return Group(gang, never, self._too_few(gang) or _mixed(gang, path[0]))
 
     def _gang(self, name: str, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
-        bound = sum(bool(facts.node) and self.name_of(facts) == name for facts in self._world.pods.values())
-        required = 1 if policy.min_count is None else max(policy.min_count - bound, 1)
-        return Gang(name, members, required, priority, policy.topology_key)
+        bound = tuple(self.bound().get(name, ()))
+        required = 1 if policy.min_count is None else max(policy.min_count - len(bound), 1)
+        return Gang(name, members, required, priority, policy.topology_key, bound)
+
+    def bound(self) -> dict[str, list[PodFacts]]:
+        """All groups that have pods on nodes, by name, with those pods: looked up once for each state of the world."""
+        if self._bound_at != self._world.version:
+            self._bound = {}
+            for facts in self._world.pods.values():
+                if facts.node and (name := self.name_of(facts)):
+                    self._bound.setdefault(name, []).append(facts)
+            self._bound_at = self._world.version
+        return self._bound
 
     def _too_few(self, gang: Gang) -> str:
         return texts.too_few_pods(gang.name, len(gang.members), gang.required) if _short(gang) else ""

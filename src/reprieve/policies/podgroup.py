@@ -26,7 +26,8 @@ from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.budgets import Budgets
 from reprieve.engine.columns import Mask
-from reprieve.engine.gang import Gang, GangPlacer, Trial
+from reprieve.engine.gang import GangPlacer
+from reprieve.engine.giving_back import Giver
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Ranked, Rule
 from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
@@ -34,6 +35,7 @@ from reprieve.engine.reasons import LowerPriority, Reprieved
 from reprieve.engine.rules import KeptByBudget, KnownClass, Nobody, NobodyAbove, OnlyLowerPriority, Tolerating
 from reprieve.engine.search import TIE_BREAK, Criterion, choose
 from reprieve.engine.table import SHIFT, Mark, NodeTable
+from reprieve.engine.trial import Gang, Trial
 from reprieve.engine.units import Unit
 from reprieve.policies.groups import Group
 from reprieve.world import NEVER, PodFacts, World

@@ -134,11 +134,8 @@ class QuotaPolicy:
 
     def cycle(self) -> list[Verdict]:
         """One head of each queue: the oldest of the highest priority."""
-        heads = [
-            min(waiting, key=lambda facts: (-facts.boosted, facts.order_time, facts.uid, facts.unit))
-            for waiting in self.quota.waiting.values()
-            if waiting
-        ]
+        self.quota.sync()
+        heads = [waiting[0] for waiting in self.quota.waiting.values() if waiting]
         nominees = [self.nominate(facts) for facts in heads]
         claimed: dict[tuple[str, str], WorkloadFacts] = {}
         return [self._take(nominee, claimed) for nominee in self._ordered(nominees)]

@@ -9,12 +9,13 @@ Inside a kind: lower priority, later reservation, uid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from heapq import merge
 from typing import NamedTuple
 
 from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
 from reprieve.objects.kueue import ClusterQueueSpec
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts, candidate_order
 
 IN_QUEUE = "InClusterQueue"
 RECLAIM = "InCohortReclamation"
@@ -44,10 +45,6 @@ class Request(NamedTuple):
     contested: frozenset[FlavorResource]
 
 
-def candidate_order(facts: WorkloadFacts) -> tuple[bool, int, int, str, str]:
-    return not facts.evicted, facts.boosted, -facts.reserved_at, facts.uid, facts.unit
-
-
 def satisfies(policy: str | None, preemptor: WorkloadFacts, other: WorkloadFacts) -> bool:
     """Whether a policy lets one workload preempt another."""
     lower = other.boosted < preemptor.boosted
@@ -64,40 +61,80 @@ def borrows_while_preempting(spec: ClusterQueueSpec) -> bool:
     return borrow is not None and borrow.policy != "Never"
 
 
-def candidates(world: QuotaWorld, request: Request) -> list[Candidate]:
-    """All candidates, in the order in which they are asked."""
-    found = [*_own_queue(world, request), *_other_queues(world, request)]
-    found.sort(key=lambda item: (not item.facts.evicted, item.kind, *candidate_order(item.facts)))
-    return found
+class Pool(NamedTuple):
+    """The candidates of one queue, which are kept in order."""
+
+    queue: QuotaNode
+    kind: int
+    ancestor: QuotaNode | None
+
+
+class Candidates:
+    """All candidates of a request, told one after the other in the order in which they are asked.
+
+    Each queue keeps its workloads in order, so that nothing is sorted and nobody is looked at before it is needed.
+    """
+
+    def __init__(self, world: QuotaWorld, request: Request) -> None:
+        self._world = world
+        self._request = request
+        pools = [pool for pool in self._pools() if next(self._of(pool), None) is not None]
+        self._kept = pools
+        self.elsewhere = any(pool.kind != _OWN for pool in pools)
+        self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in pools)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return merge(*(self._of(pool) for pool in self._kept), key=_order)
+
+    def _pools(self) -> Iterator[Pool]:
+        """The own queue; then up the tree, cohort by cohort: a subtree within its quota gives nobody."""
+        request = self._request
+        yield Pool(request.queue, _OWN, None)
+        advantage, remaining = _fits_in(request.queue, request.usage)
+        below: QuotaNode = request.queue
+        for cohort in request.queue.path():
+            for queue in _borrowing_queues(cohort, below, request):
+                yield Pool(queue, _HIERARCHICAL if advantage else _PRIORITY, cohort)
+            fits, remaining = _fits_in(cohort, remaining)
+            advantage = advantage or fits
+            below = cohort
+
+    def _of(self, pool: Pool) -> Iterator[Candidate]:
+        """Those of one queue that policy allows and that use what is contested."""
+        request = self._request
+        preemption = request.spec.preemption
+        policy = preemption.within_cluster_queue if pool.kind == _OWN else preemption.reclaim_within_cohort
+        if policy in (None, "Never"):
+            return
+        limit = None if policy == "Any" else request.facts.boosted
+        for other in self._world.admitted[pool.queue.name]:
+            if limit is not None and not other.evicted and other.boosted > limit:
+                return  # the rest ranks higher still: whoever is at the head of its queue is the lowest in it
+            if satisfies(policy, request.facts, other) and _uses(other, request):
+                yield self._classified(pool, other)
+
+    def _classified(self, pool: Pool, other: WorkloadFacts) -> Candidate:
+        if pool.kind == _OWN:
+            return Candidate(other, _OWN, IN_QUEUE)
+        if pool.kind == _HIERARCHICAL:
+            return Candidate(other, _HIERARCHICAL, RECLAIM, pool.ancestor)
+        if self._only_without_borrowing(other):
+            return Candidate(other, _PRIORITY, RECLAIM, pool.ancestor, only_without_borrowing=True)
+        return Candidate(other, _PRIORITY, RECLAIM_BORROWING, pool.ancestor)
+
+    def _only_without_borrowing(self, other: WorkloadFacts) -> bool:
+        borrow = self._request.spec.preemption.borrow_within_cohort
+        if borrow is None or borrow.policy == "Never" or other.boosted >= self._request.facts.boosted:
+            return True
+        return borrow.max_priority_threshold is not None and other.boosted > borrow.max_priority_threshold
+
+
+def _order(item: Candidate) -> tuple[object, ...]:
+    return not item.facts.evicted, item.kind, *candidate_order(item.facts)
 
 
 def _uses(facts: WorkloadFacts, request: Request) -> bool:
     return any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
-
-
-def _own_queue(world: QuotaWorld, request: Request) -> Iterator[Candidate]:
-    policy = request.spec.preemption.within_cluster_queue
-    for other in world.admitted[request.queue.name] if policy != "Never" else ():
-        if _uses(other, request) and satisfies(policy, request.facts, other):
-            yield Candidate(other, _OWN, IN_QUEUE)
-
-
-def _other_queues(world: QuotaWorld, request: Request) -> Iterator[Candidate]:
-    """Up the tree, cohort by cohort; a subtree within its quota gives nobody."""
-    if request.spec.preemption.reclaim_within_cohort == "Never":
-        return
-    advantage, remaining = _fits_in(request.queue, request.usage)
-    below: QuotaNode = request.queue
-    for cohort in request.queue.path():
-        classify = _classifier(request, cohort, advantage=advantage)
-        for queue in _borrowing_queues(cohort, below, request):
-            for other in world.admitted[queue.name]:
-                found = classify(other)
-                if found is not None:
-                    yield found
-        fits, remaining = _fits_in(cohort, remaining)
-        advantage = advantage or fits
-        below = cohort
 
 
 def _fits_in(node: QuotaNode, usage: Amounts) -> tuple[bool, dict[FlavorResource, int]]:
@@ -114,27 +151,6 @@ def _borrowing_queues(cohort: QuotaNode, but: QuotaNode, request: Request) -> It
             yield child
         else:
             yield from _borrowing_queues(child, but, request)
-
-
-def _classifier(
-    request: Request, ancestor: QuotaNode, *, advantage: bool
-) -> Callable[[WorkloadFacts], Candidate | None]:
-    preemption = request.spec.preemption
-    borrow = preemption.borrow_within_cohort
-    allowed = borrows_while_preempting(request.spec)
-    threshold = borrow.max_priority_threshold if borrow is not None else None
-
-    def classify(other: WorkloadFacts) -> Candidate | None:
-        if not _uses(other, request) or not satisfies(preemption.reclaim_within_cohort, request.facts, other):
-            return None
-        if advantage:
-            return Candidate(other, _HIERARCHICAL, RECLAIM, ancestor)
-        above = other.boosted >= request.facts.boosted or (threshold is not None and other.boosted > threshold)
-        if not allowed or above:
-            return Candidate(other, _PRIORITY, RECLAIM, ancestor, only_without_borrowing=True)
-        return Candidate(other, _PRIORITY, RECLAIM_BORROWING, ancestor)
-
-    return classify
 
 
 def still_gives(item: Candidate, request: Request) -> bool:

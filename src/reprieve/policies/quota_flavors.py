@@ -89,7 +89,7 @@ class Assignment(NamedTuple):
 
 
 class Forced(NamedTuple):
-    """Flavors to use instead of choosing, by pod set (empty: all) and resource; `preempt`: as if none of them fitted."""
+    """Flavors to use instead of choosing, by pod set (empty: all) and resource; `preempt`: as if nothing fitted."""
 
     flavors: Mapping[tuple[str, str], str]
     preempt: bool = False

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from reprieve.engine.search import fill_back, remove_until_fits
 from reprieve.policies.quota_candidates import (
     Candidate,
+    Candidates,
     Request,
     borrows_while_preempting,
-    candidates,
     still_gives,
 )
 from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
@@ -57,10 +57,10 @@ def preempt(world: QuotaWorld, request: Request) -> list[Target]:
     """The workloads that make way; empty when no allowed set of them is enough. The tree is left as it was."""
     if not request.contested:
         return []
-    found = candidates(world, request)
+    found = Candidates(world, request)
     for borrowing in _attempts(request, found):
         ledger = QuotaLedger(request, borrowing=borrowing)
-        asked = [item for item in found if not (borrowing and item.only_without_borrowing)]
+        asked = (item for item in found if not (borrowing and item.only_without_borrowing))
         removed = remove_until_fits(ledger, asked, lambda item: still_gives(item, request))
         if removed is not None:
             victims = fill_back(ledger, removed)
@@ -70,14 +70,12 @@ def preempt(world: QuotaWorld, request: Request) -> list[Target]:
     return []
 
 
-def _attempts(request: Request, found: list[Candidate]) -> tuple[bool, ...]:
+def _attempts(request: Request, found: Candidates) -> tuple[bool, ...]:
     """With borrowing (True) or without, in which order."""
-    elsewhere = any(item.facts.queue is not request.queue for item in found)
     forbidden = not borrows_while_preempting(request.spec)
     under = all(
         request.queue.usage.get(flavor, 0) < request.queue.quota(flavor).nominal for flavor in request.contested
     )
-    if not elsewhere or (forbidden and not under):
+    if not found.elsewhere or (forbidden and not under):
         return (True,)
-    hierarchical = any(item.kind == 0 for item in found)
-    return (False, True) if forbidden and not hierarchical else (True, False)
+    return (False, True) if forbidden and not found.hierarchical else (True, False)

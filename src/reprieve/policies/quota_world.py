@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import insort
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Any
 
 from reprieve.configuration import Settings
 from reprieve.engine.quota import FlavorResource, Quota, QuotaNode, link, settle
@@ -12,8 +14,9 @@ from reprieve.objects.core import Namespace
 from reprieve.objects.meta import find_condition
 from reprieve.objects.pods import pod_requests
 from reprieve.objects.priorities import parse_integer
+from reprieve.objects.scheduling import PriorityClass
 from reprieve.resources import CPU, Quantity, Resources
-from reprieve.world import World, microseconds
+from reprieve.world import Key, World, microseconds
 
 _REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")
 
@@ -27,7 +30,6 @@ class WorkloadFacts:
         "evicted",
         "key",
         "order_time",
-        "preempted",
         "priority",
         "queue",
         "reserved_at",
@@ -73,12 +75,55 @@ def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
     return usage
 
 
+def candidate_order(facts: WorkloadFacts) -> tuple[bool, int, int, str, str]:
+    """Who is asked first: already evicted, lower priority, later reservation, uid."""
+    return not facts.evicted, facts.boosted, -facts.reserved_at, facts.uid, facts.unit
+
+
+def head_order(facts: WorkloadFacts) -> tuple[int, int, str, str]:
+    """Who is at the head of its queue: higher priority, older."""
+    return -facts.boosted, facts.order_time, facts.uid, facts.unit
+
+
+_STRUCTURE = (
+    kueue.ClusterQueue,
+    kueue.Cohort,
+    kueue.ResourceFlavor,
+    kueue.LocalQueue,
+    kueue.WorkloadPriorityClass,
+    PriorityClass,
+    Namespace,
+)
+
+
 class QuotaWorld:
-    """The quota tree with all admitted workloads in it, and all that wait."""
+    """The quota tree with all admitted workloads in it, and all that wait; each queue's kept in order.
+
+    It follows the world's journal: a workload that comes, goes or is admitted costs the depth of the tree.
+    """
 
     def __init__(self, world: World, settings: Settings) -> None:
         self.world = world
         self.settings = settings
+        self._version = 0
+        self._rebuild()
+
+    def sync(self) -> None:
+        """Catch up with the world."""
+        changes = self.world.changes_since(self._version)
+        if changes is None or any(change.kind in _STRUCTURE for change in changes):
+            return self._rebuild()
+        for change in changes:
+            if change.kind is kueue.QuotaWorkload:
+                if change.old is not None:
+                    self._withdraw(change.key)
+                if change.new is not None:
+                    self._place(change.new)
+        self._version = self.world.version
+        return None
+
+    def _rebuild(self) -> None:
+        world = self.world
         self.specs: dict[str, kueue.ClusterQueueSpec] = {}
         self.queues: dict[str, QuotaNode] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
@@ -87,8 +132,10 @@ class QuotaWorld:
         self.waiting: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.stranded: list[WorkloadFacts] = []
         """Workloads that wait in a queue that is not there, or that does not take them."""
+        self._known: dict[Key, tuple[WorkloadFacts, list[WorkloadFacts]]] = {}
         for workload in world.all(kueue.QuotaWorkload):
             self._place(workload)
+        self._version = world.version
 
     # The tree
 
@@ -117,12 +164,30 @@ class QuotaWorld:
             queue = self.queues.get(workload.status.admission.cluster_queue)
             facts = self._facts(workload, queue)
             if queue is not None:
-                self.admitted[queue.name].append(facts)
                 queue.add(facts.usage)
+                self._keep(facts, self.admitted[queue.name], candidate_order)
         elif workload.spec.active:
             queue = self._queue_of(workload)
             facts = self._facts(workload, queue)
-            (self.stranded if queue is None else self.waiting[queue.name]).append(facts)
+            self._keep(facts, self.stranded if queue is None else self.waiting[queue.name], head_order)
+
+    def _keep(
+        self, facts: WorkloadFacts, where: list[WorkloadFacts], order: Callable[[WorkloadFacts], tuple[Any, ...]]
+    ) -> None:
+        insort(where, facts, key=order)
+        self._known[facts.key] = facts, where
+
+    def _withdraw(self, key: Key) -> None:
+        facts, where = self._known.pop(key, (None, None))
+        if facts is None or where is None:
+            return
+        where.remove(facts)
+        if facts.workload.status.admission is not None and facts.queue is not None:
+            facts.queue.remove(facts.usage)
+
+    def find(self, key: Key) -> WorkloadFacts | None:
+        known = self._known.get(key)
+        return None if known is None else known[0]
 
     def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
         boost = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import gangs, loading, pods
+from benchmarks import gangs, loading, pods, quota
 
-SUITES = {"loading": loading.run, "pods": pods.run, "gangs": gangs.run}
+SUITES = {"loading": loading.run, "pods": pods.run, "gangs": gangs.run, "quota": quota.run}
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from reprieve.objects.diagnosis import diagnose, drop_nulls, unknown_fields
-from reprieve.objects.meta import Model
+from reprieve.objects.meta import Count, Model
 from reprieve.objects.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
 from reprieve.objects.registry import Reader
 from reprieve.objects.shapes import type_at
@@ -39,8 +39,18 @@ class FairSharing(Model):
     )
 
 
+Sorting = Literal["ByLowestPriority", "ByLowestRuntime", "ByLongestRuntime", "ByLowestCost"]
+
+
 class Quota(Model):
+    """What KEP-83 left open or put off; all of it off by default."""
+
     stop_borrowing_after_non_borrower: bool = False
+    """In a cycle nobody in a cohort borrows any more after a workload that need not: as the KEP says."""
+    wait_before_preemption_seconds: Count = 0
+    """How long a workload waits, from its creation, before it may preempt."""
+    candidate_order: tuple[Sorting, ...] = ("ByLowestPriority", "ByLowestRuntime")
+    """By what candidates of one kind are told apart; ByLowestCost reads the milestones that workloads carry."""
 
 
 class Settings(Model):

@@ -106,7 +106,7 @@ class Planner:
         self._pods = PodPolicy(self.world, settings)
         self._groups = Groups(self.world, settings)
         self._podgroups = PodGroupPolicy(self.world, settings, self._pods.table, self._pods.labels)
-        self._quota = QuotaPolicy(self.world, settings)
+        self._quota = QuotaPolicy(self.world, settings, self._moment)
         admission = [problem for problem in loaded.problems if problem.stage == "admission"]
         problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world)]
         self.warnings = in_order([*loaded.warnings, *(problem.as_warning() for problem in problems)])

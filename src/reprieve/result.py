@@ -78,6 +78,7 @@ def decision(plan: Plan, *, never: bool = False) -> Decision:
                 "pdbViolation": victim.pdb_violation,
                 "message": texts.describe(victim.reason),
                 **({"group": victim.group} if victim.group else {}),
+                **({"onPreemption": "Terminate"} if victim.ends else {}),
             }
             for victim in plan.victims
         ],

@@ -54,6 +54,9 @@ NOTHING_PENDING = "Nothing is pending: there is nothing to decide."
 
 
 NOBODY_MAY_GO = "nobody may be asked to make way"
+VICTIMS_CLAIMED = "those who could make way already do so for another workload"
+QUOTA_TAKEN = "the quota went to another workload in this cycle"
+NO_MORE_BORROWING = "nobody in its cohort borrows any more in this cycle"
 # By which right a quota workload is preempted, under the names that Kueue gives.
 _RIGHTS = {
     "InClusterQueue": "it runs in the same queue, {queue}",
@@ -400,3 +403,7 @@ def already_admitted(unit: str, queue: str) -> str:
 
 def no_queue(unit: str, queue: str) -> str:
     return f"{unit} waits in {queue or 'no queue'}, which leads to no queue that is open and takes its namespace"
+
+
+def may_preempt_from(until: int) -> str:
+    return f"it may preempt from {moment(until)} on"

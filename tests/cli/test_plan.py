@@ -176,7 +176,9 @@ def test_a_long_cycle_is_a_table() -> None:
 def test_json_and_yaml_are_the_contract() -> None:
     answer = json.loads(text(*WORLD, options=("--for", "pod/default/p", "-o", "json")))
     assert yaml.safe_load(text(*WORLD, options=("--for", "pod/default/p", "-o", "yaml"))) == answer
-    assert list(answer) == ["now", "decisions", "admitted", "left", "order", "priorities", "warnings"]
+    assert {"now", "decisions", "admitted", "left", "order", "priorities", "warnings"} <= set(answer)
+    assert (answer["admitted"], answer["left"], answer["order"], answer["warnings"]) == ([], [], [], [])
+    assert answer["priorities"] == {"Pod/default/p": {"priority": 10, "preemptionPolicy": "PreemptLowerPriority"}}
     assert answer["now"] == NOW[1]
     assert answer["decisions"] == [
         {

@@ -110,7 +110,7 @@ class GangPlacer:
 
     def _everybody_gone(self, trial: Trial, rules: Sequence[Rule]) -> None:
         """Pods on other nodes may be what keeps a pod away: take out everybody who may go, before anybody comes."""
-        for unit in self.candidates(rules, range(self.table.size)):
+        for unit in self.candidates(rules, np.arange(self.table.size)):
             trial.evict(unit)
         self._fewest_nodes_first(trial, rules)
 
@@ -184,19 +184,22 @@ class GangPlacer:
         with Trial(self.table) as trial:
             return self.place(trial, rules)
 
-    def candidates(self, rules: Sequence[Rule], nodes: Sequence[int] | Ints) -> list[Unit]:
+    def candidates(self, rules: Sequence[Rule], nodes: Ints) -> list[Unit]:
         """Units that may be asked to leave some nodes."""
-        columns = np.asarray(nodes, dtype=np.int64)
-        pods = Ranked(self.table, columns, self.table.depth)
-        allowed = pods.get("count") > 0
+        found = {}
+        for rank, place in np.argwhere(self.allowed(rules, nodes)):
+            unit = self.table.residents[nodes[place]][rank].unit
+            found[unit.key] = unit
+        return list(found.values())
+
+    def allowed(self, rules: Sequence[Rule], nodes: Ints) -> Mask:
+        """Who may be asked to leave some nodes, rank by rank."""
+        pods = Ranked(self.table, nodes, self.table.depth)
+        allowed: Mask = pods.get("count") > 0
         for rule in rules:
             protects = rule.protects(pods)
             allowed &= ~(protects & allowed).any(axis=0) if rule.spoils else ~protects
-        found = {}
-        for rank, place in np.argwhere(allowed):
-            unit = self.table.residents[columns[place]][rank].unit
-            found[unit.key] = unit
-        return list(found.values())
+        return allowed
 
     def shortage(self, rules: Sequence[Rule]) -> dict[str, tuple[int, int]]:
         """Resources of which there would be too little: what could be had, and what is needed."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from reprieve.engine.company import clashing_keys, ports_conflict, topology_keys
 from reprieve.engine.gang import GangPlacer
 from reprieve.engine.outlook import Rule
@@ -43,7 +45,7 @@ class Giver:
         emptied = set(self._newcomers) if self._minds_company else {n for n, s in self._trial.steps.items() if s > 1}
         emptied |= self._reached_by_groups()
         while True:
-            nodes = [self._table.index[name] for name in sorted(emptied)]
+            nodes = np.array([self._table.index[name] for name in sorted(emptied)], dtype=np.int64)
             for unit in self._placer.candidates(self._rules, nodes):
                 self._trial.evict(unit)
             self._give_back()

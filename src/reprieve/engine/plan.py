@@ -18,6 +18,8 @@ class Victim(msgspec.Struct, frozen=True):
     reason: Reason
     pdb_violation: bool = False
     group: str = ""
+    ends: bool = False
+    """It asked to be ended when preempted, instead of waiting for another turn."""
 
 
 class Spared(msgspec.Struct, frozen=True):

@@ -28,6 +28,10 @@ V1BETA2 = "kueue.x-k8s.io/v1beta2"
 V1BETA1 = "kueue.x-k8s.io/v1beta1"
 QUEUE_NAME_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
+# Annotations of Reprieve's own on quota workloads: what KEP-83 considered and put off.
+WAIT_BEFORE_PREEMPTION = "reprieve.scheduling/wait-before-preemption-seconds"
+ON_PREEMPTION = "reprieve.scheduling/on-preemption"
+DISRUPTION_COST = "reprieve.scheduling/disruption-cost-milestones"
 
 ReclaimPolicy = Literal["Never", "LowerPriority", "Any"]
 WithinQueuePolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]

@@ -22,7 +22,7 @@ from reprieve.policies.quota_candidates import (
     satisfies,
 )
 from reprieve.policies.quota_preemption import QuotaLedger, Target
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts, candidate_order
+from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
 
 FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
@@ -48,6 +48,7 @@ class _Round:
         self._within_gate = world.settings.gate("FairSharingPreemptWithinNominal")
         self.ledger = QuotaLedger(request, borrowing=True)
         self.targets: list[Candidate] = []
+        self._order = world.order
         self._refused: dict[str, list[WorkloadFacts]] = {}
         self._offers = _offers(world, request)
 
@@ -136,7 +137,7 @@ class _Round:
         if best_below is not None and best_below[1].key >= top:
             return best_below[0]
         tied = [child for child, share in asked if share.key == top]
-        return min(tied, key=lambda child: candidate_order(self._offers[child.name][0]))
+        return min(tied, key=lambda child: self._order(self._offers[child.name][0]))
 
 
 def _offers(world: QuotaWorld, request: Request) -> dict[str, list[WorkloadFacts]]:
@@ -151,7 +152,7 @@ def _offers(world: QuotaWorld, request: Request) -> dict[str, list[WorkloadFacts
             continue
         offers[queue.name] = [
             facts
-            for facts in world.admitted[queue.name]
+            for facts in world.candidates(queue.name)
             if satisfies(policy, request.facts, facts)
             and any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
         ]

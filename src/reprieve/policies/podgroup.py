@@ -16,9 +16,8 @@ Nothing is preempted for a group that cannot be placed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,31 +26,21 @@ from reprieve.configuration import Settings
 from reprieve.engine.budgets import Budgets
 from reprieve.engine.columns import Mask
 from reprieve.engine.gang import GangPlacer
-from reprieve.engine.giving_back import Giver
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Ranked, Rule
 from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
-from reprieve.engine.reasons import LowerPriority, Reprieved
-from reprieve.engine.rules import KeptByBudget, KnownClass, Nobody, NobodyAbove, OnlyLowerPriority, Tolerating
-from reprieve.engine.search import TIE_BREAK, Criterion, choose
-from reprieve.engine.table import SHIFT, Mark, NodeTable
+from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reason, Reprieved, SparedByBudget
+from reprieve.engine.rules import KnownClass, Nobody, NobodyAbove, OnlyLowerPriority, Tolerating
+from reprieve.engine.search import TIE_BREAK, Choice, Criterion, choose
+from reprieve.engine.table import SHIFT, NodeTable
 from reprieve.engine.trial import Gang, Trial
 from reprieve.engine.units import Unit
 from reprieve.policies.groups import Group
+from reprieve.policies.podgroup_search import Answer, DomainSearch
 from reprieve.world import NEVER, PodFacts, World
 
 NAME = "podgroup"
 CLUSTER = "cluster"
-
-
-class Answer(NamedTuple):
-    """What one domain would cost."""
-
-    domain: str
-    victims: list[Unit]
-    placement: dict[str, str]
-    violations: dict[Hashable, int]
-    limit: int
 
 
 class PodGroupPolicy:
@@ -76,61 +65,64 @@ class PodGroupPolicy:
         gang = group.gang
         if group.refused:
             return Plan(gang.name, NAME, "Unschedulable", group.refused)
-        budgets = Budgets(self.table)
+        search = DomainSearch(self.table, self._labels, Budgets(self.table), gang, self.settings)
         domains = self._domains(gang)
-        fitting = self._fits(gang, budgets, domains)
+        fitting = self._fits(gang, search, domains)
         if fitting is not None:
             return fitting
         if group.never_preempts:
             return self._refuse(gang, texts.never_preempts(gang.name))
-        return self._ongoing(gang, budgets, domains) or self._preempt(gang, budgets, domains, now)
+        return self._ongoing(gang, search, domains) or self._preempt(gang, search, domains, now)
 
     # 1. Fits
 
-    def _fits(self, gang: Gang, budgets: Budgets, domains: dict[str, Mask]) -> Plan | None:
+    def _fits(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask]) -> Plan | None:
+        """Places for as many as can be without asking anybody, in the domain that takes most of them."""
+        best: dict[str, str] = {}
+        where = ""
         for name, domain in domains.items():
             with Trial(self.table) as trial:
-                if self._placer(gang, budgets, domain).place(trial, [Nobody()]):
-                    placement = trial.placement()
-                    message = texts.group_fits(gang.name, len(placement), len(gang.members))
-                    return Plan(gang.name, NAME, "Fits", message, domain=name, placement=placement)
-        return None
-
-    def _placer(self, gang: Gang, budgets: Budgets, domain: Mask) -> GangPlacer:
-        return GangPlacer(self.table, self._labels, budgets, gang, domain, self.settings.scoring)
+                if search.placer(domain).place(trial, [Nobody()]) > max(len(best), gang.required - 1):
+                    best, where = trial.placement(), name
+        if not best:
+            return None
+        message = texts.group_fits(gang.name, len(best), len(gang.members))
+        return Plan(gang.name, NAME, "Fits", message, domain=where, placement=best)
 
     # 2. Victims chosen earlier
 
-    def _ongoing(self, gang: Gang, budgets: Budgets, domains: dict[str, Mask]) -> Plan | None:
-        """Wait for victims that are still leaving, as long as the places chosen for the group remain valid."""
+    def _ongoing(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask]) -> Plan | None:
+        """Wait for victims that are still leaving, as long as the places chosen for the group can still be had."""
         nominated = [facts for facts in gang.members if facts.nominated in self.table.index]
         nodes = sorted({facts.nominated for facts in nominated})
-        shares = [share for name in nodes for share in self.table.residents[self.table.index[name]]]
-        leaving = {
-            facts.unit: share.unit
-            for share in shares
+        lower = [
+            share
+            for name in nodes
+            for share in self.table.residents[self.table.index[name]]
             if share.unit.priority < gang.priority
-            for facts in share.pods
-            if facts.pod.terminating_by_preemption
+        ]
+        leaving = {
+            facts.unit: share.unit for share in lower for facts in share.pods if facts.pod.terminating_by_preemption
         }
-        if not leaving or not self._still_valid(gang, budgets, domains, nominated, list(leaving.values())):
+        if not leaving or not domains:
+            return None
+        placer = search.placer(np.logical_or.reduce(list(domains.values())))
+        # Those who are leaving are enough; or others below the group came, and they cannot keep its place from it.
+        chosen, anybody = list(leaving.values()), [share.unit for share in lower]
+        if not self._can_be_had(placer, nominated, chosen) and not self._can_be_had(placer, nominated, anybody):
             return None
         message = texts.waits_for_victims(gang.name, texts.listed(nodes), list(leaving))
         return Plan(gang.name, NAME, "Wait", message, waiting_for=list(leaving))
 
-    def _still_valid(
-        self, gang: Gang, budgets: Budgets, domains: dict[str, Mask], nominated: list[PodFacts], leaving: list[Unit]
-    ) -> bool:
-        """Whether every pod would fit where it is nominated once those who are leaving have left."""
-        everywhere = np.logical_or.reduce(list(domains.values()))
-        placer = self._placer(gang, budgets, everywhere)
+    def _can_be_had(self, placer: GangPlacer, nominated: list[PodFacts], gone: list[Unit]) -> bool:
+        """Whether every pod would fit where it is nominated once some units have gone."""
         with Trial(self.table) as trial:
-            for unit in leaving:
+            for unit in gone:
                 trial.evict(unit)
             for facts in nominated:
                 if not placer.outlook(facts, [Nobody()]).fits[self.table.index[facts.nominated]]:
                     return False
-                trial.place(facts, facts.nominated, gang.priority)
+                trial.place(facts, facts.nominated, placer.gang.priority)
         return True
 
     # 3. Where it could go
@@ -140,19 +132,25 @@ class PodGroupPolicy:
         if not gang.topology_key:
             return {CLUSTER: everywhere}
         codes, values = self._labels.column(gang.topology_key)
-        return {f"{gang.topology_key}={value}": everywhere & (codes == code) for value, code in sorted(values.items())}
+        # Pods that have their place already have chosen the domain for the rest.
+        chosen = {int(codes[self.table.index[facts.node]]) for facts in gang.bound if facts.node in self.table.index}
+        return {
+            f"{gang.topology_key}={value}": everywhere & (codes == code)
+            for value, code in sorted(values.items())
+            if chosen <= {code}
+        }
 
     # 4. to 8. The search in each domain, and 9. the choice
 
-    def _preempt(self, gang: Gang, budgets: Budgets, domains: dict[str, Mask], now: int) -> Plan:
+    def _preempt(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask], now: int) -> Plan:
         rules = self._rules(gang, now, patience=False)
         answers = [
-            answer for name, domain in domains.items() if (answer := self._search(gang, budgets, name, domain, rules))
+            answer for name, domain in domains.items() if (answer := search.answer(name, domain, rules)) is not None
         ]
-        if not answers:
-            return self._out_of_options(gang, budgets, domains, now)
         choice = choose(np.ones(len(answers), dtype=np.bool_), _criteria(answers))
-        answer = answers[choice.domain if choice else 0]
+        if choice is None:
+            return self._out_of_options(gang, search, domains, now)
+        answer = answers[choice.domain]
         victims = [
             Victim(facts.unit, LowerPriority(unit.priority, gang.priority), unit.key in answer.violations, unit.group)
             for unit in answer.victims
@@ -169,8 +167,8 @@ class PodGroupPolicy:
             domain=answer.domain,
             placement=answer.placement,
             victims=victims,
-            criterion=choice.criterion if choice else "",
-            details=self._explain(gang, answers, answer, rules),
+            criterion=choice.criterion,
+            details=self._explain(gang, answers, choice, rules),
         )
 
     def _rules(self, gang: Gang, now: int, *, patience: bool) -> list[Rule]:
@@ -181,108 +179,41 @@ class PodGroupPolicy:
             Tolerating(self.table, classes, gang.priority, now, patience=patience),
         ]
 
-    def _search(self, gang: Gang, budgets: Budgets, name: str, domain: Mask, rules: list[Rule]) -> Answer | None:
-        placer = self._placer(gang, budgets, domain)
-        candidates = self._candidates(rules)
-        marked = self._mark_budgets(budgets, candidates)
-        try:
-            if marked and not self._keep_protected(placer, rules, marked):
-                return None
-            limit = self._lowest_enough(placer, candidates, [*rules, KeptByBudget()])
-            return None if limit is None else self._place(placer, name, limit, rules)
-        finally:
-            self.table.mark({}, marked)
-
-    def _candidates(self, rules: list[Rule]) -> Mask:
-        """Everybody who may be asked, on all nodes."""
-        pods = Ranked(self.table, slice(0, self.table.size), self.table.depth)
-        candidates = pods.get("count") > 0
-        for rule in rules:
-            protects = rule.protects(pods)
-            candidates &= ~protects
-        return candidates
-
-    def _mark_budgets(self, budgets: Budgets, candidates: Mask) -> list[Unit]:
-        """5. Whose budget would break, walking over everybody in order of importance."""
-        breaks = budgets.everywhere(candidates)
-        units = {}
-        marks: dict[Hashable, Mark] = {}
-        for rank, node in np.argwhere(breaks > 0):
-            unit = self.table.residents[node][rank].unit
-            units[unit.key] = unit
-            marks[unit.key] = Mark(breaks=int(breaks[rank, node]))
-        self.table.mark(marks, units.values())
-        return list(units.values())
-
-    def _keep_protected(self, placer: GangPlacer, rules: list[Rule], marked: list[Unit]) -> bool:
-        """5. Protected units that need not go, wherever the group lands, stay for good; False: it lands nowhere."""
-        with Trial(self.table) as trial:
-            if not placer.place(trial, rules):
-                return False
-            placer.reprieve(trial, marked)
-            gone = set(trial.evicted)
-        marks = {key: mark if key in gone else mark._replace(kept=1) for key, mark in self.table.marks.items()}
-        self.table.mark(marks, marked)
-        return True
-
-    def _lowest_enough(self, placer: GangPlacer, candidates: Mask, rules: list[Rule]) -> int | None:
-        """6. The lowest priority N such that the group can be placed with nobody above N touched."""
-        depth = len(candidates)
-        priorities = np.unique(self.table.ranks["priority"][:depth, : self.table.size][candidates]).tolist()
-        low, high = 0, len(priorities) - 1
-        if high < 0 or not placer.can_place([*rules, NobodyAbove(priorities[high])]):
-            return None
-        while low < high:
-            middle = (low + high) // 2
-            if placer.can_place([*rules, NobodyAbove(priorities[middle])]):
-                high = middle
-            else:
-                low = middle + 1
-        return int(priorities[low])
-
-    def _place(self, placer: GangPlacer, name: str, limit: int, rules: list[Rule]) -> Answer | None:
-        """7. Place it, and 8. give back what need not go."""
-        with Trial(self.table) as trial:
-            if not placer.place(trial, [*rules, KeptByBudget(), NobodyAbove(limit)]):
-                return None
-            placer.reprieve(trial, [])
-            victims = sorted(trial.evicted.values(), key=lambda unit: unit.importance)
-            violations = {unit.key: mark.breaks for unit in victims if (mark := self.table.marks.get(unit.key))}
-            return Answer(name, victims, trial.placement(), violations, limit)
-
     # Nothing to be done, or not yet
 
-    def _out_of_options(self, gang: Gang, budgets: Budgets, domains: dict[str, Mask], now: int) -> Plan:
+    def _out_of_options(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask], now: int) -> Plan:
         patient = self._rules(gang, now, patience=True)
         tolerating = self._rules(gang, now, patience=False)
-        self._candidates(tolerating)
-        until = min(rule.good_until() for rule in tolerating)
-        for name, domain in domains.items():
-            if until < NEVER and self._search(gang, budgets, name, domain, patient):
-                return Plan(gang.name, NAME, "Wait", texts.waits_for_toleration(gang.name, until))
-        return self._refuse(gang, self._shortage(gang, budgets, domains, tolerating))
+        everywhere = np.arange(self.table.size)
+        placer = search.placer(~self.table.gone[: self.table.size])
+        more = placer.allowed(patient, everywhere) & ~placer.allowed(tolerating, everywhere)
+        if more.any() and any(search.answer(name, domain, patient) for name, domain in domains.items()):
+            until = min(rule.good_until() for rule in tolerating)
+            return Plan(
+                gang.name, NAME, "Wait", texts.waits_for_toleration(gang.name, until if until < NEVER else None)
+            )
+        return self._refuse(gang, self._shortage(gang, search, domains, tolerating))
 
-    def _shortage(self, gang: Gang, budgets: Budgets, domains: dict[str, Mask], rules: list[Rule]) -> str:
-        """How far it would get if everybody who may be asked made way."""
-        best = 0
+    def _shortage(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask], rules: list[Rule]) -> str:
+        """How far it would get if everybody who may be asked made way, in the domain where it gets furthest."""
+        best = -1
         missing: dict[str, tuple[int, int]] = {}
         for domain in domains.values():
-            with Trial(self.table) as trial:
-                placer = self._placer(gang, budgets, domain)
-                placer.place(trial, rules)
-                if not missing or len(trial.placed) > best:
-                    best, missing = len(trial.placed), placer.shortage(rules)
-        return texts.group_unschedulable(gang.name, best, gang.required, missing)
+            placer = search.placer(domain)
+            most = placer.most(rules)
+            if most > best:
+                best, missing = most, placer.shortage(rules)
+        return texts.group_unschedulable(gang.name, max(best, 0), gang.required, missing)
 
     def _refuse(self, gang: Gang, message: str) -> Plan:
         return Plan(gang.name, NAME, "Unschedulable", message)
 
     # Explanations
 
-    def _explain(self, gang: Gang, answers: list[Answer], chosen: Answer, rules: list[Rule]) -> Callable[[], Details]:
-        return partial(self._details, gang, answers, chosen, rules, self.world.version)
+    def _explain(self, gang: Gang, answers: list[Answer], choice: Choice, rules: list[Rule]) -> Callable[[], Details]:
+        return partial(self._details, gang, answers, choice, rules, self.world.version)
 
-    def _details(self, gang: Gang, answers: list[Answer], chosen: Answer, rules: list[Rule], version: int) -> Details:
+    def _details(self, gang: Gang, answers: list[Answer], choice: Choice, rules: list[Rule], version: int) -> Details:
         if self.world.version != version:
             raise StalePlan(f"the world has moved on since the plan for {gang.name} was made")
         costs = {
@@ -291,9 +222,9 @@ class PodGroupPolicy:
             )
             for answer in answers
         }
-        return Details(costs, self._spared(chosen, [*rules, NobodyAbove(chosen.limit)]), {})
-
-    def _spared(self, chosen: Answer, rules: list[Rule]) -> list[Spared]:
+        chosen = answers[choice.domain]
+        elsewhere = {unit.key for answer in answers for unit in answer.victims}
+        rules = [*rules, NobodyAbove(chosen.limit)]
         gone = {unit.key for unit in chosen.victims}
         pods = Ranked(self.table, slice(0, self.table.size), self.table.depth)
         protects = [rule.protects(pods) for rule in rules]
@@ -303,11 +234,14 @@ class PodGroupPolicy:
                 if share.unit.key in gone:
                     continue
                 rule = next((rule for rule, mask in zip(rules, protects, strict=True) if mask[rank, node]), None)
-                spared += (
-                    Spared(facts.unit, rule.reason(share.unit, facts) if rule else Reprieved(), self.table.names[node])
-                    for facts in share.pods
-                )
-        return spared
+                for facts in share.pods:
+                    reason: Reason = rule.reason(share.unit, facts) if rule else Reprieved()
+                    if share.unit.key in chosen.kept:
+                        reason = SparedByBudget()
+                    elif share.unit.key in elsewhere:
+                        reason = CheaperElsewhere(chosen.domain, choice.criterion)
+                    spared.append(Spared(facts.unit, reason, self.table.names[node]))
+        return Details(costs, spared, {})
 
 
 def _criteria(answers: list[Answer]) -> list[Criterion]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
 from reprieve.policies.fair_sharing import preempt_fairly
@@ -32,10 +33,15 @@ from reprieve.policies.quota_flavors import (
     lowest_subtree,
 )
 from reprieve.policies.quota_preemption import Target, preempt
+from reprieve.policies.quota_wishes import wait_seconds
 from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
 from reprieve.world import World
 
 NAME = "quota"
+
+
+Claimed = dict[tuple[str, str], WorkloadFacts]
+"""Victims of this cycle so far."""
 
 
 class Nominee(NamedTuple):
@@ -58,9 +64,9 @@ class Verdict(NamedTuple):
 class QuotaPolicy:
     """Decides for quota workloads over one world."""
 
-    def __init__(self, world: World, settings: Settings) -> None:
+    def __init__(self, world: World, settings: Settings, now: int = 0) -> None:
         self.settings = settings
-        self.quota = QuotaWorld(world, settings)
+        self.quota = QuotaWorld(world, settings, now)
         self._fair = settings.fair_sharing.enable
 
     # One workload
@@ -137,8 +143,24 @@ class QuotaPolicy:
         self.quota.sync()
         heads = [waiting[0] for waiting in self.quota.waiting.values() if waiting]
         nominees = [self.nominate(facts) for facts in heads]
-        claimed: dict[tuple[str, str], WorkloadFacts] = {}
-        return [self._take(nominee, claimed) for nominee in self._ordered(nominees)]
+        claimed: Claimed = {}
+        closed: set[int] = set()
+        return [self._turn(nominee, claimed, closed) for nominee in self._ordered(nominees)]
+
+    def _turn(self, nominee: Nominee, claimed: Claimed, closed: set[int]) -> Verdict:
+        """One head; `closed` are the cohorts in which nobody borrows any more, where the settings ask for that."""
+        root = id(nominee.queue.root)
+        if nominee.assignment.level > 0 and root in closed:
+            return Verdict(nominee, "Wait", texts.NO_MORE_BORROWING)
+        if nominee.assignment.level == 0 and self.settings.quota.stop_borrowing_after_non_borrower:
+            closed.add(root)
+        return self._take(nominee, claimed)
+
+    def waits_until(self, nominee: Nominee) -> int | None:
+        """When a workload may preempt, if it has to wait for that; in microseconds since 1970."""
+        seconds = wait_seconds(nominee.facts.workload, self.settings.quota.wait_before_preemption_seconds)
+        until = nominee.facts.created + seconds * 1_000_000
+        return until if seconds and until > self.quota.now else None
 
     def _ordered(self, nominees: list[Nominee]) -> Iterator[Nominee]:
         if not self._fair:
@@ -179,21 +201,24 @@ class QuotaPolicy:
         facts = nominee.facts
         return borrows, share, -facts.boosted, facts.order_time, facts.unit
 
-    def _take(self, nominee: Nominee, claimed: dict[tuple[str, str], WorkloadFacts]) -> Verdict:
+    def _take(self, nominee: Nominee, claimed: Claimed) -> Verdict:
         mode = nominee.assignment.mode
         if mode == NO_FIT:
             return Verdict(nominee, "Unschedulable", nominee.assignment.reason)
         if mode < FIT and not nominee.targets:
             if self.quota.specs[nominee.queue.name].preemption.reclaim_within_cohort != "Any":
                 nominee.queue.add(_reserved(nominee))
-            return Verdict(nominee, "Unschedulable", "nobody may be asked to make way")
+            return Verdict(nominee, "Unschedulable", texts.NOBODY_MAY_GO)
+        until = self.waits_until(nominee) if nominee.targets else None
+        if until is not None:
+            return Verdict(nominee._replace(targets=[]), "Wait", texts.may_preempt_from(until))
         if any(target.facts.key in claimed for target in nominee.targets):
             if not self.settings.gate("RecomputeAssignmentUponPreemptionTargetsOverlap"):
-                return Verdict(nominee, "Wait", "its victims are claimed by another workload")
+                return Verdict(nominee, "Wait", texts.VICTIMS_CLAIMED)
             nominee = self._again(nominee, claimed)
         return self._claim(nominee, claimed)
 
-    def _again(self, nominee: Nominee, claimed: dict[tuple[str, str], WorkloadFacts]) -> Nominee:
+    def _again(self, nominee: Nominee, claimed: Claimed) -> Nominee:
         """The same flavors, with everybody who was claimed gone."""
         with _Without(claimed.values()), self._hidden(claimed):
             flavors = {
@@ -203,18 +228,18 @@ class QuotaPolicy:
             }
             return self.nominate(nominee.facts, Forced(flavors))
 
-    def _hidden(self, claimed: dict[tuple[str, str], WorkloadFacts]) -> _Hidden:
+    def _hidden(self, claimed: Claimed) -> _Hidden:
         return _Hidden(self.quota, set(claimed))
 
-    def _claim(self, nominee: Nominee, claimed: dict[tuple[str, str], WorkloadFacts]) -> Verdict:
+    def _claim(self, nominee: Nominee, claimed: Claimed) -> Verdict:
         usage = nominee.assignment.usage
         if nominee.assignment.mode < FIT and not nominee.targets:
-            return Verdict(nominee, "Unschedulable", "nobody may be asked to make way")
+            return Verdict(nominee, "Unschedulable", texts.NOBODY_MAY_GO)
         gone = {**claimed, **{target.facts.key: target.facts for target in nominee.targets}}
         with _Without(gone.values()):
             fits = all(amount <= max(0, nominee.queue.available(key)) for key, amount in usage.items())
         if not fits:
-            return Verdict(nominee, "Wait", "the quota was taken by another workload")
+            return Verdict(nominee, "Wait", texts.QUOTA_TAKEN)
         fits_now = not nominee.targets and all(
             amount <= max(0, nominee.queue.available(key)) for key, amount in usage.items()
         )

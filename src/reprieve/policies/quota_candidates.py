@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
 from reprieve.objects.kueue import ClusterQueueSpec
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts, candidate_order
+from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
 
 IN_QUEUE = "InClusterQueue"
 RECLAIM = "InCohortReclamation"
@@ -84,7 +84,10 @@ class Candidates:
         self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in pools)
 
     def __iter__(self) -> Iterator[Candidate]:
-        return merge(*(self._of(pool) for pool in self._kept), key=_order)
+        return merge(*(self._of(pool) for pool in self._kept), key=self._order)
+
+    def _order(self, item: Candidate) -> tuple[object, ...]:
+        return not item.facts.evicted, item.kind, *self._world.order(item.facts)
 
     def _pools(self) -> Iterator[Pool]:
         """The own queue; then up the tree, cohort by cohort: a subtree within its quota gives nobody."""
@@ -106,8 +109,8 @@ class Candidates:
         policy = preemption.within_cluster_queue if pool.kind == _OWN else preemption.reclaim_within_cohort
         if policy in (None, "Never"):
             return
-        limit = None if policy == "Any" else request.facts.boosted
-        for other in self._world.admitted[pool.queue.name]:
+        limit = None if policy == "Any" or not self._world.order.by_priority else request.facts.boosted
+        for other in self._world.candidates(pool.queue.name):
             if limit is not None and not other.evicted and other.boosted > limit:
                 return  # the rest ranks higher still: whoever is at the head of its queue is the lowest in it
             if satisfies(policy, request.facts, other) and _uses(other, request):
@@ -127,10 +130,6 @@ class Candidates:
         if borrow is None or borrow.policy == "Never" or other.boosted >= self._request.facts.boosted:
             return True
         return borrow.max_priority_threshold is not None and other.boosted > borrow.max_priority_threshold
-
-
-def _order(item: Candidate) -> tuple[object, ...]:
-    return not item.facts.evicted, item.kind, *candidate_order(item.facts)
 
 
 def _uses(facts: WorkloadFacts, request: Request) -> bool:

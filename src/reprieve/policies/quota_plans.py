@@ -13,6 +13,7 @@ from reprieve.policies.quota import NAME, Nominee, QuotaPolicy, Verdict
 from reprieve.policies.quota_candidates import satisfies
 from reprieve.policies.quota_flavors import FIT
 from reprieve.policies.quota_preemption import Target
+from reprieve.policies.quota_wishes import ends_when_preempted
 from reprieve.policies.quota_world import WorkloadFacts
 from reprieve.resources import print_amount
 
@@ -21,6 +22,9 @@ def single(policy: QuotaPolicy, nominee: Nominee) -> Plan:
     """The plan for one workload, as if it were alone in its cycle."""
     if nominee.assignment.mode == FIT:
         return plan(policy, Verdict(nominee, "Fits"))
+    until = policy.waits_until(nominee) if nominee.targets else None
+    if until is not None:
+        return plan(policy, Verdict(nominee._replace(targets=[]), "Wait", texts.may_preempt_from(until)))
     if any(not target.facts.evicted for target in nominee.targets):
         return plan(policy, Verdict(nominee, "Preempt"))
     reason = nominee.assignment.reason or texts.NOBODY_MAY_GO
@@ -40,7 +44,10 @@ def plan(policy: QuotaPolicy, verdict: Verdict) -> Plan:
         outcome,
         _message(verdict, new, leaving),
         domain=",".join(sorted(flavors)),
-        victims=[Victim(target.facts.unit, _reason(nominee, target)) for target in new],
+        victims=[
+            Victim(target.facts.unit, _reason(nominee, target), ends=ends_when_preempted(target.facts.workload))
+            for target in new
+        ],
         waiting_for=leaving if outcome in ("Preempt", "Wait") else [],
         details=_explain(policy, nominee, new),
     )

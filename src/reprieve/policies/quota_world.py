@@ -15,6 +15,7 @@ from reprieve.objects.meta import find_condition
 from reprieve.objects.pods import pod_requests
 from reprieve.objects.priorities import parse_integer
 from reprieve.objects.scheduling import PriorityClass
+from reprieve.policies.quota_wishes import disruption_cost
 from reprieve.resources import CPU, Quantity, Resources
 from reprieve.world import Key, World, microseconds
 
@@ -75,9 +76,36 @@ def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
     return usage
 
 
-def candidate_order(facts: WorkloadFacts) -> tuple[bool, int, int, str, str]:
-    """Who is asked first: already evicted, lower priority, later reservation, uid."""
-    return not facts.evicted, facts.boosted, -facts.reserved_at, facts.uid, facts.unit
+Order = tuple[Any, ...]
+
+
+class CandidateOrder:
+    """Who is asked first: already evicted, then as the settings say (lower priority, shorter run), then uid."""
+
+    def __init__(self, settings: Settings, now: int) -> None:
+        self._criteria = settings.quota.candidate_order
+        self._now = now
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the order holds whatever the time, so that lists can be kept in it."""
+        return "ByLowestCost" not in self._criteria
+
+    @property
+    def by_priority(self) -> bool:
+        return self._criteria[:1] == ("ByLowestPriority",)
+
+    def __call__(self, facts: WorkloadFacts) -> Order:
+        return not facts.evicted, *(self._value(name, facts) for name in self._criteria), facts.uid, facts.unit
+
+    def _value(self, name: str, facts: WorkloadFacts) -> int:
+        match name:
+            case "ByLowestPriority":
+                return facts.boosted
+            case "ByLowestCost":
+                return disruption_cost(facts.workload, facts.reserved_at, self._now)
+            case _:
+                return facts.reserved_at if name == "ByLongestRuntime" else -facts.reserved_at
 
 
 def head_order(facts: WorkloadFacts) -> tuple[int, int, str, str]:
@@ -102,9 +130,11 @@ class QuotaWorld:
     It follows the world's journal: a workload that comes, goes or is admitted costs the depth of the tree.
     """
 
-    def __init__(self, world: World, settings: Settings) -> None:
+    def __init__(self, world: World, settings: Settings, now: int = 0) -> None:
         self.world = world
         self.settings = settings
+        self.now = now
+        self.order = CandidateOrder(settings, now)
         self._version = 0
         self._rebuild()
 
@@ -165,7 +195,7 @@ class QuotaWorld:
             facts = self._facts(workload, queue)
             if queue is not None:
                 queue.add(facts.usage)
-                self._keep(facts, self.admitted[queue.name], candidate_order)
+                self._keep(facts, self.admitted[queue.name], self.order)
         elif workload.spec.active:
             queue = self._queue_of(workload)
             facts = self._facts(workload, queue)
@@ -184,6 +214,16 @@ class QuotaWorld:
         where.remove(facts)
         if facts.workload.status.admission is not None and facts.queue is not None:
             facts.queue.remove(facts.usage)
+
+    def candidates(self, queue: str) -> list[WorkloadFacts]:
+        """The admitted workloads of a queue, in the order in which they are asked at this moment."""
+        workloads = self.admitted[queue]
+        return workloads if self.order.lasting else sorted(workloads, key=self.order)
+
+    def at(self, now: int) -> None:
+        """Look at the world at another moment."""
+        self.now = now
+        self.order = CandidateOrder(self.settings, now)
 
     def find(self, key: Key) -> WorkloadFacts | None:
         known = self._known.get(key)

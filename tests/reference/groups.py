@@ -1,0 +1,201 @@
+"""Groups as KEP-5710 and kube-scheduler see them, as plainly as it can be written: units, gangs, places, victims.
+
+A state is just who runs where. Everything else is worked out anew each time it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tests.reference.cluster import Cluster, Dict, namespace_of, priority_of, read, unit_of
+from tests.reference.company import affinity_met, kept_away, spread_evenly
+from tests.reference.decision import LATEST, Decision
+from tests.reference.nodes import (
+    PASSES,
+    conflict,
+    cordoned,
+    host_ports,
+    node_affinity,
+    resources_fit,
+    taints_tolerated,
+)
+
+Where = dict[str, str]
+"""Pods by name, and the node of each."""
+
+
+@dataclass
+class NaiveUnit:
+    """What goes as one: at which priority, and with which pods."""
+
+    name: str
+    priority: int
+    grouped: bool
+    pods: list[Dict]
+
+    @property
+    def members(self) -> set[str]:
+        return {unit_of(pod) for pod in self.pods}
+
+
+class Groups:
+    """All groups of a world, in both API shapes."""
+
+    def __init__(self, objects: list[Dict]) -> None:
+        self.cluster: Cluster = read(objects)
+        self.pods = {unit_of(item): item for item in objects if item["kind"] == "Pod"}
+        self._groups = {
+            (item["kind"], item["metadata"]["name"]): item for item in objects if item["kind"] in ("PodGroup", "Workload")
+        }
+
+    def group_of(self, pod: Dict) -> tuple[str, Dict] | None:
+        """The name of a pod's group, and what it says of itself: priorities, mode, how many it takes."""
+        spec = pod["spec"]
+        if "workloadRef" in spec:
+            return self._of_workload(namespace_of(pod), spec["workloadRef"])
+        name = spec.get("schedulingGroup", {}).get("podGroupName", "")
+        found = self._groups.get(("PodGroup", name))
+        if found is None:
+            return None
+        own = found["spec"]
+        facts = {
+            "priority": own["priority"],
+            "preempted above": own["priority"],
+            "whole": "all" in own.get("disruptionMode", {}),
+            "least": own["schedulingPolicy"].get("gang", {}).get("minCount", 1),
+        }
+        return f"PodGroup/{namespace_of(pod)}/{name}", facts
+
+    def _of_workload(self, namespace: str, reference: Dict) -> tuple[str, Dict] | None:
+        found = self._groups.get(("Workload", reference["name"]))
+        if found is None:
+            return None
+        inline = next((item for item in found["spec"]["podGroups"] if item["name"] == reference["podGroup"]), None)
+        if inline is None:
+            return None
+        gang = inline["policy"].get("gang", {})
+        priority = self._value(found["spec"].get("priorityClassName", ""))
+        above = found["spec"].get("preemptionPriorityClassName", "")
+        facts = {
+            "priority": priority,
+            "preempted above": max(priority, self._value(above)) if above else priority,
+            "whole": gang.get("preemptionMode") == "PodGroup",
+            "least": gang.get("minCount", 1),
+        }
+        replica = reference.get("podGroupReplicaKey", "")
+        name = f"Workload/{namespace}/{reference['name']}/{reference['podGroup']}"
+        return f"{name}/{replica}" if replica else name, facts
+
+    def _value(self, name: str) -> int:
+        return priority_of(self.cluster, {"spec": {"priorityClassName": name}})
+
+    def units(self, running: list[Dict]) -> list[NaiveUnit]:
+        """Everybody who runs, unit by unit."""
+        found: dict[str, NaiveUnit] = {}
+        for pod in running:
+            group = self.group_of(pod)
+            name, priority = unit_of(pod), priority_of(self.cluster, pod)
+            if group is not None:
+                priority = group[1]["preempted above"]
+                name = group[0] if group[1]["whole"] else name
+            found.setdefault(name, NaiveUnit(name, priority, group is not None, [])).pods.append(pod)
+        return list(found.values())
+
+
+class GangQuestion:
+    """One gang that waits, and everything that can be asked about it."""
+
+    def __init__(self, objects: list[Dict], gang: str) -> None:
+        self.groups = Groups(objects)
+        self.cluster = self.groups.cluster
+        self.members: list[Dict] = []
+        bound = 0
+        for pod in self.groups.pods.values():
+            found = self.groups.group_of(pod)
+            if found is not None and found[0] == gang:
+                self.facts = found[1]
+                bound += "nodeName" in pod["spec"]
+                if "nodeName" not in pod["spec"]:
+                    self.members.append(pod)
+        self.members.sort(key=lambda pod: pod["metadata"]["name"])
+        self.required = max(self.facts["least"] - bound, 1)
+        self.running = [pod for pods in self.cluster.running.values() for pod in pods]
+        self.units = sorted(self.groups.units(self.running), key=importance)
+        self.lower = [unit for unit in self.units if unit.priority < self.facts["priority"]]
+
+    def passes(self, running: list[Dict], pod: Dict, node: str) -> bool:
+        """Whether a pod passes all filters on a node, if just these ran."""
+        by_node: dict[str, list[Dict]] = {name: [] for name in self.cluster.nodes}
+        for other in running:
+            by_node[other["spec"]["nodeName"]].append(other)
+        state = replace(self.cluster, running=by_node)
+        there = self.cluster.nodes[node]
+        here = by_node[node]
+        if cordoned(there, pod) or not taints_tolerated(there, pod) or not node_affinity(there, pod):
+            return False
+        if any(conflict(one, two) for other in here for one in host_ports(pod) for two in host_ports(other)):
+            return False
+        rest = (resources_fit, spread_evenly, affinity_met)
+        return all(ask(state, pod, node, here) == PASSES for ask in rest) and not kept_away(state, pod, node, here)
+
+    def placements(self, running: list[Dict], waiting: list[Dict] | None = None) -> Iterator[Where]:
+        """Every way to place members one by one, each on any node that takes it; those that none takes stay out."""
+        pending = self.members if waiting is None else waiting
+        if not pending:
+            yield {}
+            return
+        pod, *others = pending
+        nodes = [name for name in self.cluster.nodes if self.passes(running, pod, name)]
+        for node in nodes:
+            for rest in self.placements([*running, at(pod, node)], others):
+                yield {unit_of(pod): node, **rest}
+        if not nodes:
+            yield from self.placements(running, others)
+
+    def without(self, units: list[NaiveUnit]) -> list[Dict]:
+        gone = {name for unit in units for name in unit.members}
+        return [pod for pod in self.running if unit_of(pod) not in gone]
+
+    def newcomers(self, placement: Where) -> list[Dict]:
+        return [at(self.groups.pods[name], node) for name, node in placement.items()]
+
+    def all_keep_their_place(self, running: list[Dict], placement: Where) -> bool:
+        """Whether each placed pod passes all filters beside everybody else."""
+        come = self.newcomers(placement)
+        return all(
+            self.passes([*running, *(other for other in come if other is not pod)], pod, pod["spec"]["nodeName"])
+            for pod in come
+        )
+
+    def victims(self, placement: Where) -> set[str]:
+        """Who cannot be put back beside a placement: first whose budget would break, then by importance."""
+        violating = self.violating(self.lower)
+        back: list[NaiveUnit] = []
+        gone: set[str] = set()
+        for unit in [*violating, *(unit for unit in self.lower if unit not in violating)]:
+            stay = [other for other in self.lower if other in back or other is unit]
+            left = self.without([other for other in self.lower if other not in stay])
+            if self.all_keep_their_place(left, placement):
+                back.append(unit)
+            else:
+                gone |= unit.members
+        return gone
+
+    def violating(self, units: list[NaiveUnit]) -> list[NaiveUnit]:
+        """Units with a pod that takes a budget below zero, walking from the most important down."""
+        asker = Decision(self.cluster, self.members[0], LATEST, respect=False)
+        pods = sorted(units, key=importance)
+        broken = asker.violating([pod for unit in pods for pod in sorted(unit.pods, key=asker.importance)])
+        return [unit for unit in pods if any(pod in broken for pod in unit.pods)]
+
+
+def importance(unit: NaiveUnit) -> tuple[int, bool, int, str, str, str]:
+    """The most important first; creation time and name only end ties."""
+    starts = [pod.get("status", {}).get("startTime", "9999") for pod in unit.pods]
+    created = [pod["metadata"].get("creationTimestamp", "") for pod in unit.pods]
+    return -unit.priority, not unit.grouped, -len(unit.pods), min(starts), min(created), unit.name
+
+
+def at(pod: Dict, node: str) -> Dict:
+    return {**pod, "spec": {**pod["spec"], "nodeName": node}}

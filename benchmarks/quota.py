@@ -1,7 +1,8 @@
-"""Quota: one decision in a full queue, a cohort and a hierarchy, on the shapes that Kueue was measured on; and a cycle."""
+"""Quota: one decision on the shapes that Kueue was measured on (queue, cohort, hierarchy), and a whole cycle."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
@@ -11,6 +12,7 @@ from reprieve.objects.core import Namespace
 from reprieve.objects.meta import Condition, LabelSelector, Manifest, ObjectMeta
 from reprieve.objects.pods import Container, PodSpec, PodTemplate, ResourceRequirements
 from reprieve.policies.quota import QuotaPolicy
+from reprieve.policies.quota_cycle import cycle
 from reprieve.resources import CPU, Quantity, Resources
 from reprieve.world import World
 
@@ -29,7 +31,7 @@ PEER = {
 
 def run() -> None:
     print("  one decision              ask 1       Kueue     ask many       Kueue")
-    shapes = {
+    shapes: dict[str, tuple[Callable[[], list[Manifest]], int]] = {
         "one queue, 1,000": (lambda: one_queue(1_000), 100),
         "one queue, 10,000": (lambda: one_queue(10_000), 1_000),
         "cohort": (cohort, 1_000),
@@ -57,17 +59,13 @@ def _decide(objects: list[Manifest], settings: Settings, ask: int) -> float:
 
 def _cycle(heads: int) -> float:
     """As many queues in one cohort, each full of its own and with a more important workload waiting."""
-    items = [*_base()]
+    items: list[Manifest] = [*_base()]
     for number in range(heads):
         items += _queue(f"q-{number}", 2, "all", local=f"lq-{number}", within="LowerPriority")
         items += (_workload(f"w-{number}-{place}", "", 1, 0, f"q-{number}", place) for place in range(2))
         items.append(_workload(f"new-{number}", f"lq-{number}", 1, 100, None, 0))
-    world = World(items)
-
-    def cycle() -> object:
-        return QuotaPolicy(world, Settings()).cycle()
-
-    return best_of(2, cycle) * 1e3
+    policy = QuotaPolicy(World(items), Settings())
+    return best_of(2, lambda: cycle(policy)) * 1e3
 
 
 def one_queue(workloads: int) -> list[Manifest]:
@@ -81,7 +79,10 @@ def one_queue(workloads: int) -> list[Manifest]:
 
 def cohort() -> list[Manifest]:
     """A hundred queues of nominal 50 that use 100 each, and the preemptor's of 5,000, empty."""
-    items = [*_base(), *_queue("main", 5_000, "all", local="ask", within="LowerPriority", reclaim="Any")]
+    items: list[Manifest] = [
+        *_base(),
+        *_queue("main", 5_000, "all", local="ask", within="LowerPriority", reclaim="Any"),
+    ]
     for queue in range(100):
         items += _queue(f"q-{queue}", 50, "all")
         items += (_workload(f"w-{queue}-{n}", "", 1, 0, f"q-{queue}", queue * 100 + n) for n in range(100))
@@ -141,9 +142,7 @@ def _queue(
     return queue
 
 
-def _workload(
-    name: str, local: str, cpu: int, priority: int, admitted: str | None, second: int
-) -> kueue.QuotaWorkload:
+def _workload(name: str, local: str, cpu: int, priority: int, admitted: str | None, second: int) -> kueue.QuotaWorkload:
     requests = Resources({CPU: cpu * 1000})
     container = Container(name="main", resources=ResourceRequirements(requests=requests))
     pod_set = kueue.PodSet(name="main", count=1, template=PodTemplate(spec=PodSpec(containers=(container,))))

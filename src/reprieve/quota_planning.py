@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from reprieve.policies import quota_plans
 from reprieve.policies.quota import QuotaPolicy
+from reprieve.policies.quota_cycle import cycle
 from reprieve.policies.quota_flavors import Forced
 from reprieve.policies.quota_world import WorkloadFacts
 from reprieve.questions import question
@@ -28,7 +29,7 @@ class QuotaCycle(NamedTuple):
 def quota_cycle(policy: QuotaPolicy) -> QuotaCycle:
     waiting = [facts for queue in policy.quota.waiting.values() for facts in queue]
     everyone = [*waiting, *policy.quota.stranded]
-    verdicts = policy.cycle()
+    verdicts = cycle(policy)
     placed = [verdict.nominee for verdict in verdicts if verdict.outcome == "Fits"]
     admitted = [nominee.facts.unit for nominee in placed]
     return QuotaCycle(

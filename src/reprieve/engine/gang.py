@@ -4,12 +4,14 @@ A gang is placed shape by shape, the shape that can go to the fewest nodes first
 one more pod of the shape would cost there, and gives one pod each to the nodes that cost least, so that thousands of
 nodes and hundreds of pods take a few rounds. Who has to leave is taken out of the table at once, whole units wherever
 they run, and whoever comes is put in: the next round sees both. Where that leaves somebody out, other ways are tried:
-the largest first and close together, and, where pods mind others beyond their node, with everybody gone from the start.
+the largest first and close together, the oldest first, and, where pods mind others beyond their node, with everybody
+gone from the start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,6 +30,7 @@ from reprieve.world import PodFacts
 
 HOST = "kubernetes.io/hostname"
 View = tuple[Outlook, list[PodFacts]]
+Way = Callable[[Trial, Sequence[Rule]], None]
 
 
 class GangPlacer:
@@ -74,26 +77,31 @@ class GangPlacer:
 
     def place(self, trial: Trial, rules: Sequence[Rule]) -> int:
         """Place as many members as can be; tells how many."""
-        best = 0
-        chosen: Callable[[Trial, Sequence[Rule]], None] | None = None
+        best = -1
+        chosen: Way = self._fewest_nodes_first
+        last: Way = chosen
         for way in self._ways():
             trial.undo()
             way(trial, rules)
-            if chosen is None or len(trial.placed) > best:
+            last = way
+            if len(trial.placed) >= best:
                 best, chosen = len(trial.placed), way
             if best == len(self.gang.members):
                 return best
-        if chosen is not None and len(trial.placed) < best:
+        if last != chosen:
             trial.undo()
             chosen(trial, rules)
-        return len(trial.placed)
+        return best
 
-    def _ways(self) -> Iterator[Callable[[Trial, Sequence[Rule]], None]]:
+    def _ways(self) -> Iterator[Way]:
+        """Each is worth more than the ones before where none of them places everybody."""
         yield self._fewest_nodes_first
         if len(self.shapes) > 1:
             yield self._largest_first
+            yield self._oldest_first
         if self._minds_others_far_away():
-            yield self._everybody_gone
+            yield partial(self._everybody_gone, self._fewest_nodes_first)
+            yield partial(self._everybody_gone, self._oldest_first)
 
     def _fewest_nodes_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
         views = [(self.outlook(shape[0], rules), shape) for shape in self.shapes]
@@ -108,11 +116,20 @@ class GangPlacer:
         for view in views:
             self._place_shape(trial, view, rules, "MostAllocated")
 
-    def _everybody_gone(self, trial: Trial, rules: Sequence[Rule]) -> None:
+    def _oldest_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
+        """One by one, as they stand in a queue: who is left out is the youngest, not the most awkward."""
+        views = {facts.key: number for number, shape in enumerate(self.shapes) for facts in shape}
+        outlooks = [self.outlook(shape[0], rules) for shape in self.shapes]
+        for facts in self.gang.members:
+            number = views[facts.key]
+            outlooks[number] = self._renewed(outlooks[number], facts, rules)
+            self._place_shape(trial, (outlooks[number], [facts]), rules, self._strategy)
+
+    def _everybody_gone(self, way: Way, trial: Trial, rules: Sequence[Rule]) -> None:
         """Pods on other nodes may be what keeps a pod away: take out everybody who may go, before anybody comes."""
         for unit in self.candidates(rules, np.arange(self.table.size)):
             trial.evict(unit)
-        self._fewest_nodes_first(trial, rules)
+        way(trial, rules)
 
     def _minds_others_far_away(self) -> bool:
         """Whether what happens on one node can matter on another."""

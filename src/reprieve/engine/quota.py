@@ -26,6 +26,53 @@ class Quota(NamedTuple):
 NO_QUOTA = Quota()
 
 
+class Cell:
+    """What one node has and uses of one flavor and resource, linked to the same of its parent."""
+
+    __slots__ = ("above", "kept", "limit", "owner", "quota", "usage")
+
+    def __init__(self, owner: QuotaNode, quota: int, kept: int, above: Cell | None, limit: int | None) -> None:
+        self.owner = owner
+        self.quota = quota
+        """Its own quota, and what its children offer."""
+        self.kept = kept
+        """What its lending limit keeps from the others."""
+        self.limit = limit
+        self.above = above
+        self.usage = 0
+        """What is used in it, above what its children keep for themselves."""
+
+    def available(self) -> int:
+        """What can still be used here; negative when more is used than there is."""
+        if self.above is None:
+            return self.quota - self.usage
+        above = self.above.available()
+        if self.limit is not None:
+            above = min(above, self.quota - self.kept - max(0, self.usage - self.kept) + self.limit)
+        return max(0, self.kept - self.usage) + above
+
+    def most(self) -> int:
+        """What could be used here at most if nobody used anything."""
+        if self.above is None:
+            return self.quota
+        reachable = self.kept + self.above.most()
+        return reachable if self.limit is None else min(reachable, self.quota + self.limit)
+
+    def add(self, amount: int) -> None:
+        own = max(0, self.kept - self.usage)
+        self.usage += amount
+        self.owner.forget_share()
+        if self.above is not None and amount > own:
+            self.above.add(amount - own)
+
+    def remove(self, amount: int) -> None:
+        stored = self.usage - self.kept
+        self.usage -= amount
+        self.owner.forget_share()
+        if self.above is not None and stored > 0:
+            self.above.remove(min(amount, stored))
+
+
 class QuotaNode:
     """A queue or a cohort."""
 
@@ -36,48 +83,44 @@ class QuotaNode:
         self.parent: QuotaNode | None = None
         self.children: list[QuotaNode] = []
         self.quotas: dict[FlavorResource, Quota] = {}
-        self.subtree: dict[FlavorResource, int] = {}
-        """Its own quota, and what its children offer."""
-        self.usage: dict[FlavorResource, int] = {}
-        """What is used in it, above what its children keep for themselves."""
         self.height = 0
+        self._cells: dict[FlavorResource, Cell] = {}
         self._share: Share | None = None
         self._lendable: dict[str, int] | None = None
 
     def quota(self, flavor: FlavorResource) -> Quota:
         return self.quotas.get(flavor, NO_QUOTA)
 
-    def kept(self, flavor: FlavorResource) -> int:
-        """What its lending limit keeps from the others."""
-        limit = self.quota(flavor).lending_limit
-        return 0 if limit is None else max(0, self.subtree.get(flavor, 0) - limit)
+    def cell(self, flavor: FlavorResource) -> Cell:
+        """What it has of a flavor and resource; made, up to the root, where nobody has any."""
+        known = self._cells.get(flavor)
+        if known is None:
+            above = self.parent.cell(flavor) if self.parent is not None else None
+            known = self._cells[flavor] = Cell(self, 0, 0, above, self.quota(flavor).borrowing_limit)
+        return known
+
+    def used(self, flavor: FlavorResource) -> int:
+        return self.cell(flavor).usage
+
+    def usages(self) -> dict[FlavorResource, int]:
+        return {flavor: cell.usage for flavor, cell in self._cells.items() if cell.usage}
 
     def kept_left(self, flavor: FlavorResource) -> int:
-        return max(0, self.kept(flavor) - self.usage.get(flavor, 0))
+        cell = self.cell(flavor)
+        return max(0, cell.kept - cell.usage)
 
     def available(self, flavor: FlavorResource) -> int:
         """What can still be used here; negative when more is used than there is."""
-        if self.parent is None:
-            return self.subtree.get(flavor, 0) - self.usage.get(flavor, 0)
-        above = self.parent.available(flavor)
-        limit = self.quota(flavor).borrowing_limit
-        if limit is not None:
-            stored = self.subtree.get(flavor, 0) - self.kept(flavor)
-            used = max(0, self.usage.get(flavor, 0) - self.kept(flavor))
-            above = min(above, stored - used + limit)
-        return self.kept_left(flavor) + above
+        return self.cell(flavor).available()
 
     def most(self, flavor: FlavorResource) -> int:
         """What could be used here at most if nobody used anything."""
-        if self.parent is None:
-            return self.subtree.get(flavor, 0)
-        reachable = self.kept(flavor) + self.parent.most(flavor)
-        limit = self.quota(flavor).borrowing_limit
-        return reachable if limit is None else min(reachable, self.subtree.get(flavor, 0) + limit)
+        return self.cell(flavor).most()
 
     def exceeds(self, flavor: FlavorResource, more: int = 0) -> bool:
         """Whether it uses more than its quota, with so much more: whether it borrows."""
-        return self.usage.get(flavor, 0) + more > self.subtree.get(flavor, 0)
+        cell = self.cell(flavor)
+        return cell.usage + more > cell.quota
 
     def within(self, flavors: Iterable[FlavorResource]) -> bool:
         """Whether it is within its quota in all of these."""
@@ -85,25 +128,11 @@ class QuotaNode:
 
     def add(self, usage: Amounts) -> None:
         for flavor, amount in usage.items():
-            self._add(flavor, amount)
+            self.cell(flavor).add(amount)
 
     def remove(self, usage: Amounts) -> None:
         for flavor, amount in usage.items():
-            self._remove(flavor, amount)
-
-    def _add(self, flavor: FlavorResource, amount: int) -> None:
-        own = self.kept_left(flavor)
-        self.usage[flavor] = self.usage.get(flavor, 0) + amount
-        self._share = None
-        if self.parent is not None and amount > own:
-            self.parent._add(flavor, amount - own)
-
-    def _remove(self, flavor: FlavorResource, amount: int) -> None:
-        above = self.usage.get(flavor, 0) - self.kept(flavor)
-        self.usage[flavor] = self.usage.get(flavor, 0) - amount
-        self._share = None
-        if self.parent is not None and above > 0:
-            self.parent._remove(flavor, min(amount, above))
+            self.cell(flavor).remove(amount)
 
     def path(self) -> Iterator[QuotaNode]:
         """Its cohort, that one's cohort, up to the root."""
@@ -135,40 +164,42 @@ class QuotaNode:
             self._share = self._work_out_share()
         return self._share
 
+    def forget_share(self) -> None:
+        self._share = None
+
     def _work_out_share(self) -> Share:
         borrowed: dict[str, int] = {}
-        for flavor, used in self.usage.items():
-            amount = used - self.subtree.get(flavor, 0)
-            if amount > 0:
-                borrowed[flavor[1]] = borrowed.get(flavor[1], 0) + amount
+        for (_, resource), cell in self._cells.items():
+            if cell.usage > cell.quota:
+                borrowed[resource] = borrowed.get(resource, 0) + cell.usage - cell.quota
         if not borrowed or self.parent is None:
-            return Share(False, Fraction(0), self.weight)
+            return NO_SHARE
         lendable = self.parent.lendable()
-        ratios = [Fraction(amount * 1000, lendable[name]) for name, amount in borrowed.items() if lendable.get(name)]
-        return Share(True, max(ratios, default=Fraction(0)), self.weight)
+        ratio = max(
+            (amount * 1000 / lendable[name] for name, amount in borrowed.items() if lendable.get(name)), default=0.0
+        )
+        return Share(True, (1, ratio) if not self.weight else (0, ratio / float(self.weight)))
 
     def lendable(self) -> dict[str, int]:
         """What it could get at most of each resource, over all flavors; fixed as long as the tree stands."""
         if self._lendable is None:
             self._lendable = {}
-            for flavor in self.root.subtree:
+            for flavor in list(self.root._cells):
                 self._lendable[flavor[1]] = self._lendable.get(flavor[1], 0) + self.most(flavor)
         return self._lendable
 
 
 class Share(NamedTuple):
-    """A dominant resource share, and the weight it is divided by."""
+    """A dominant resource share, divided by weight.
+
+    To compare by `key`: who borrows with no weight is above everybody, and such compare by their plain ratio.
+    """
 
     borrowing: bool
-    ratio: Fraction
-    weight: Fraction
+    key: tuple[int, float]
 
-    @property
-    def key(self) -> tuple[int, Fraction]:
-        """To compare by: who borrows with no weight is above everybody, and such compare by their plain ratio."""
-        if not self.borrowing:
-            return 0, Fraction(0)
-        return (1, self.ratio) if not self.weight else (0, self.ratio / self.weight)
+
+NO_SHARE = Share(False, (0, 0.0))
 
 
 def link(child: QuotaNode, parent: QuotaNode) -> None:
@@ -177,11 +208,33 @@ def link(child: QuotaNode, parent: QuotaNode) -> None:
 
 
 def settle(root: QuotaNode) -> None:
-    """Work out what every node offers, from the leaves up; called once the tree stands and nothing is used."""
-    subtree = {flavor: quota.nominal for flavor, quota in root.quotas.items()}
-    for child in root.children:
-        settle(child)
-        for flavor, amount in child.subtree.items():
-            subtree[flavor] = subtree.get(flavor, 0) + amount - child.kept(flavor)
-    root.subtree = subtree
-    root.height = 1 + max((child.height for child in root.children), default=-1) if not root.queue else 0
+    """Work out what every node offers, from the leaves up, once the tree stands and nothing is used."""
+    offers = _offers(root)
+    _make_cells(root, offers)
+
+
+def _offers(node: QuotaNode) -> dict[int, dict[FlavorResource, int]]:
+    """The quota of a node and all below it: its own, and what its children offer above what they keep."""
+    found: dict[int, dict[FlavorResource, int]] = {}
+    total = {flavor: quota.nominal for flavor, quota in node.quotas.items()}
+    for child in node.children:
+        found |= _offers(child)
+        for flavor, amount in found[id(child)].items():
+            total[flavor] = total.get(flavor, 0) + amount - _kept(child, flavor, amount)
+    found[id(node)] = total
+    node.height = 0 if node.queue else 1 + max((child.height for child in node.children), default=-1)
+    return found
+
+
+def _kept(node: QuotaNode, flavor: FlavorResource, amount: int) -> int:
+    limit = node.quota(flavor).lending_limit
+    return 0 if limit is None else max(0, amount - limit)
+
+
+def _make_cells(node: QuotaNode, offers: dict[int, dict[FlavorResource, int]]) -> None:
+    for flavor, amount in offers[id(node)].items():
+        above = node.parent.cell(flavor) if node.parent is not None else None
+        limit = node.quota(flavor).borrowing_limit
+        node._cells[flavor] = Cell(node, amount, _kept(node, flavor, amount), above, limit)
+    for child in node.children:
+        _make_cells(child, offers)

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reprieve.engine.quota import QuotaNode
 from reprieve.engine.search import fill_back
 from reprieve.policies.quota_candidates import (
@@ -49,6 +51,8 @@ class _Round:
         self.ledger = QuotaLedger(request, borrowing=True)
         self.targets: list[Candidate] = []
         self._order = world.order
+        self._way = {id(node) for node in (request.queue, *request.queue.path())}
+        self._empty: set[int] = set()
         self._refused: dict[str, list[WorkloadFacts]] = {}
         self._offers = _offers(world, request)
 
@@ -56,22 +60,22 @@ class _Round:
         while (queue := self._next()) is not None:
             offers = self._offers[queue.name]
             if queue is self._request.queue:
-                if self._take(offers.pop(0), IN_QUEUE):
+                if self._take(offers.pop(), IN_QUEUE):
                     return True
             elif self._within_gate and self._within_nominal():
-                if self._take(offers.pop(0), RECLAIM):
+                if self._take(offers.pop(), RECLAIM):
                     return True
             elif self._by_strategy(queue, offers, strategy):
                 return True
         return False
 
-    def _by_strategy(self, queue: QuotaNode, offers: list[WorkloadFacts], strategy: str) -> bool:
+    def _by_strategy(self, queue: QuotaNode, offers: _Offers, strategy: str) -> bool:
         """Take the first candidate that the strategy allows; the refused ones may get a second chance."""
         taker, target = self._children(queue)
         before = target.share()
         mine = taker.share()
         while offers:
-            facts = offers.pop(0)
+            facts = offers.pop()
             queue.remove(facts.usage)
             after = target.share()
             queue.add(facts.usage)
@@ -83,10 +87,11 @@ class _Round:
 
     def second(self) -> bool:
         """The refused ones, under the other strategy, with one chance for each queue."""
-        self._offers = {name: list(refused) for name, refused in self._refused.items()}
+        self._offers = {name: _Offers(iter(refused)) for name, refused in self._refused.items()}
+        self._empty.clear()
         while (queue := self._next()) is not None:
             taker, target = self._children(queue)
-            if taker.share().key < target.share().key and self._take(self._offers[queue.name].pop(0), FAIR_SHARING):
+            if taker.share().key < target.share().key and self._take(self._offers[queue.name].pop(), FAIR_SHARING):
                 return True
             self._offers.pop(queue.name)
         return False
@@ -102,7 +107,7 @@ class _Round:
 
     def _within_nominal(self) -> bool:
         queue = self._request.queue
-        return all(queue.usage.get(flavor, 0) <= queue.quota(flavor).nominal for flavor in self._request.contested)
+        return all(queue.used(flavor) <= queue.quota(flavor).nominal for flavor in self._request.contested)
 
     def _children(self, queue: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
         """The children of the lowest common cohort on the way to the taker and to the target."""
@@ -120,40 +125,66 @@ class _Round:
 
     def _highest(self, cohort: QuotaNode) -> QuotaNode | None:
         """The queue with the highest share below a cohort that still has somebody to offer."""
-        way = {id(node) for node in (self._request.queue, *self._request.queue.path())}
-        queues = [(child, child.share()) for child in cohort.children if child.queue and self._offers.get(child.name)]
-        asked = [(child, share) for child, share in queues if share.borrowing or id(child) in way]
-        below = [
-            (found, share)
-            for child in cohort.children
-            if not child.queue
-            and ((share := child.share()).borrowing or id(child) in way)
-            and (found := self._highest(child)) is not None
-        ]
-        best_below = max(below, key=lambda item: item[1].key, default=None)
-        if not asked:
-            return best_below[0] if best_below else None
-        top = max(share.key for _, share in asked)
-        if best_below is not None and best_below[1].key >= top:
-            return best_below[0]
-        tied = [child for child, share in asked if share.key == top]
-        return min(tied, key=lambda child: self._order(self._offers[child.name][0]))
+        queues = [(child.share().key, child) for child in cohort.children if child.queue and self._asked(child)]
+        top = max((share for share, _ in queues), default=None)
+        cohorts = [(child.share().key, child) for child in cohort.children if not child.queue and self._open(child)]
+        for share, child in sorted(cohorts, key=lambda item: item[0], reverse=True):
+            if top is not None and share < top:
+                break
+            found = self._highest(child)
+            if found is not None:
+                return found
+            self._empty.add(id(child))
+        if top is None:
+            return None
+        tied = [child for share, child in queues if share == top]
+        return min(tied, key=lambda child: self._order(self._offers[child.name].first))
+
+    def _asked(self, queue: QuotaNode) -> bool:
+        """Whether a queue has somebody to offer, and borrows or is the preemptor's own."""
+        offers = self._offers.get(queue.name)
+        return bool(offers) and (queue.share().borrowing or id(queue) in self._way)
+
+    def _open(self, cohort: QuotaNode) -> bool:
+        return id(cohort) not in self._empty and (cohort.share().borrowing or id(cohort) in self._way)
 
 
-def _offers(world: QuotaWorld, request: Request) -> dict[str, list[WorkloadFacts]]:
+class _Offers:
+    """The candidates of one queue, looked at one by one."""
+
+    def __init__(self, candidates: Iterator[WorkloadFacts]) -> None:
+        self._rest = candidates
+        self._first = next(candidates, None)
+
+    def __bool__(self) -> bool:
+        return self._first is not None
+
+    @property
+    def first(self) -> WorkloadFacts:
+        if self._first is None:
+            raise IndexError("nobody is left to offer")
+        return self._first
+
+    def pop(self) -> WorkloadFacts:
+        first, self._first = self.first, next(self._rest, None)
+        return first
+
+
+def _offers(world: QuotaWorld, request: Request) -> dict[str, _Offers]:
     """Candidates by queue, in order."""
     preemption = request.spec.preemption
-    offers: dict[str, list[WorkloadFacts]] = {}
+    offers: dict[str, _Offers] = {}
     queues = request.queue.root.queues() if request.queue.parent is not None else [request.queue]
     for queue in queues:
         own = queue is request.queue
         policy = preemption.within_cluster_queue if own else preemption.reclaim_within_cohort
-        if policy == "Never" or (not own and queue.within(request.contested)):
-            continue
-        offers[queue.name] = [
-            facts
-            for facts in world.candidates(queue.name)
-            if satisfies(policy, request.facts, facts)
-            and any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
-        ]
+        if policy not in (None, "Never") and (own or not queue.within(request.contested)):
+            offers[queue.name] = _Offers(_of_queue(world, request, queue.name, policy))
     return offers
+
+
+def _of_queue(world: QuotaWorld, request: Request, queue: str, policy: str | None) -> Iterator[WorkloadFacts]:
+    for facts in world.candidates(queue):
+        uses = any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
+        if uses and satisfies(policy, request.facts, facts):
+            yield facts

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import merge
+from itertools import chain
 from typing import NamedTuple
 
 from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
@@ -78,21 +79,30 @@ class Candidates:
     def __init__(self, world: QuotaWorld, request: Request) -> None:
         self._world = world
         self._request = request
-        pools = [pool for pool in self._pools() if next(self._of(pool), None) is not None]
-        self._kept = pools
-        self.elsewhere = any(pool.kind != _OWN for pool in pools)
-        self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in pools)
+        self._kept: list[Pool] = []
+        self._begun: list[Iterator[Candidate]] = []
+        for pool in self._pools():
+            rest = self._of(pool)
+            first = next(rest, None)
+            if first is not None:
+                self._kept.append(pool)
+                self._begun.append(chain((first,), rest))
+        self.elsewhere = any(pool.kind != _OWN for pool in self._kept)
+        self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in self._kept)
 
     def __iter__(self) -> Iterator[Candidate]:
-        return merge(*(self._of(pool) for pool in self._kept), key=self._order)
+        begun, self._begun = self._begun, []
+        return merge(*(begun or (self._of(pool) for pool in self._kept)), key=self._order)
 
     def _order(self, item: Candidate) -> tuple[object, ...]:
-        return not item.facts.evicted, item.kind, *self._world.order(item.facts)
+        return not item.facts.evicted, item.kind, self._world.order(item.facts)
 
     def _pools(self) -> Iterator[Pool]:
         """The own queue; then up the tree, cohort by cohort: a subtree within its quota gives nobody."""
         request = self._request
         yield Pool(request.queue, _OWN, None)
+        if request.spec.preemption.reclaim_within_cohort in (None, "Never"):
+            return
         advantage, remaining = _fits_in(request.queue, request.usage)
         below: QuotaNode = request.queue
         for cohort in request.queue.path():

@@ -139,11 +139,15 @@ class FlavorAssigner:
         return Assignment(done)
 
     def _requests(self, pod_set: PodSet, count: int) -> dict[str, int]:
-        """What a pod set asks for; the number of its pods counts where the queue has quota for pods."""
+        """What a pod set asks for; the number of its pods counts where the queue has quota for pods.
+
+        None of a resource that the queue has no quota for is no request; none of one that it has gets a flavor.
+        """
+        covered = {name for group in self._spec.resource_groups for name in group.covered_resources}
         requests = dict(pod_requests(pod_set.template.spec))
-        if any(PODS in group.covered_resources for group in self._spec.resource_groups):
+        if PODS in covered:
             requests[PODS] = 1
-        return {name: units * count for name, units in requests.items() if units}
+        return {name: units * count for name, units in requests.items() if units * count or name in covered}
 
     def _best(
         self,
@@ -154,11 +158,10 @@ class FlavorAssigner:
         forced: Forced | None,
     ) -> dict[str, Assigned] | None:
         fungibility = self._spec.flavor_fungibility
-        keys = {key for item in group.flavors for key in self._labels(item.name)}
         best: dict[str, Assigned] | None = None
         rated = Rating(NO_FIT)
         for item in group.flavors:
-            if not self._suits(item.name, pod_set.template.spec, keys):
+            if not self._suits(item.name, pod_set.template.spec):
                 continue
             if forced is not None and not forced.allows(pod_set.name, item.name, wanted):
                 continue
@@ -174,11 +177,7 @@ class FlavorAssigner:
                 best, rated = flavors, rating
         return best
 
-    def _labels(self, flavor: str) -> dict[str, str]:
-        found = self._world.flavors.get(flavor)
-        return found.spec.node_labels if found is not None else {}
-
-    def _suits(self, name: str, spec: PodSpec, keys: set[str]) -> bool:
+    def _suits(self, name: str, spec: PodSpec) -> bool:
         """Whether the pods may run on a flavor's nodes, as far as its taints and labels tell."""
         flavor = self._world.flavors.get(name)
         if flavor is None:
@@ -187,7 +186,7 @@ class FlavorAssigner:
         for taint in flavor.spec.node_taints:
             if taint.effect != "PreferNoSchedule" and not any(tolerates(item, taint) for item in tolerations):
                 return False
-        return _labels_match(flavor, spec, keys)
+        return _labels_match(flavor, spec)
 
     def _rate(
         self,
@@ -254,16 +253,17 @@ def _preferred(one: Rating, other: Rating, fungibility: FlavorFungibility) -> bo
     return (-one.mode, one.level) < (-other.mode, other.level)
 
 
-def _labels_match(flavor: ResourceFlavor, spec: PodSpec, keys: set[str]) -> bool:
-    """Only labels that flavors of the group tell apart are compared: the others are for the scheduler to look at."""
+def _labels_match(flavor: ResourceFlavor, spec: PodSpec) -> bool:
+    """Only labels that the flavor itself names are compared: the others are for the scheduler to look at."""
     labels = flavor.spec.node_labels
-    if any(key in keys and labels.get(key) != value for key, value in spec.node_selector.items()):
+    if any(labels.get(key, value) != value for key, value in spec.node_selector.items()):
         return False
     affinity = spec.affinity.node_affinity if spec.affinity else None
     if affinity is None or affinity.required is None:
         return True
     terms = [
-        [item for item in term.match_expressions if item.key in keys] for term in affinity.required.node_selector_terms
+        [item for item in term.match_expressions if item.key in labels]
+        for term in affinity.required.node_selector_terms
     ]
     if any(_says_nothing(term, kept) for term, kept in zip(affinity.required.node_selector_terms, terms, strict=True)):
         return True

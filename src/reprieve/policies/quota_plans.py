@@ -9,8 +9,9 @@ from reprieve import texts
 from reprieve.engine.plan import Cost, Details, Outcome, Plan, Spared, StalePlan, Victim
 from reprieve.engine.quota import FlavorResource, QuotaNode
 from reprieve.engine.reasons import NotContested, QueuePolicy, QuotaTaken, Reason, Reprieved, WithinQuota
-from reprieve.policies.quota import NAME, Nominee, QuotaPolicy, Verdict
+from reprieve.policies.quota import NAME, Nominee, QuotaPolicy
 from reprieve.policies.quota_candidates import satisfies
+from reprieve.policies.quota_cycle import Verdict
 from reprieve.policies.quota_flavors import FIT
 from reprieve.policies.quota_preemption import Target
 from reprieve.policies.quota_wishes import ends_when_preempted
@@ -93,8 +94,8 @@ def _takings(nominee: Nominee, new: Iterable[Target]) -> list[str]:
             name,
             print_amount(key[1], amount),
             key[1],
-            print_amount(key[1], max(0, queue.usage.get(key, 0) - queue.quota(key).nominal)),
-            print_amount(key[1], queue.usage.get(key, 0) - amount),
+            print_amount(key[1], max(0, queue.used(key) - queue.quota(key).nominal)),
+            print_amount(key[1], queue.used(key) - amount),
             print_amount(key[1], queue.quota(key).nominal),
         )
         for name, (queue, amounts) in taken.items()

@@ -73,9 +73,7 @@ def preempt(world: QuotaWorld, request: Request) -> list[Target]:
 def _attempts(request: Request, found: Candidates) -> tuple[bool, ...]:
     """With borrowing (True) or without, in which order."""
     forbidden = not borrows_while_preempting(request.spec)
-    under = all(
-        request.queue.usage.get(flavor, 0) < request.queue.quota(flavor).nominal for flavor in request.contested
-    )
+    under = all(request.queue.used(flavor) < request.queue.quota(flavor).nominal for flavor in request.contested)
     if not found.elsewhere or (forbidden and not under):
         return (True,)
     return (False, True) if forbidden and not found.hierarchical else (True, False)

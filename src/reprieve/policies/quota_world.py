@@ -22,6 +22,9 @@ from reprieve.world import Key, World, microseconds
 _REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")
 
 
+Order = tuple[Any, ...]
+
+
 class WorkloadFacts:
     """What decisions ask about a quota workload."""
 
@@ -33,6 +36,7 @@ class WorkloadFacts:
         "order_time",
         "priority",
         "queue",
+        "rank",
         "reserved_at",
         "uid",
         "unit",
@@ -57,6 +61,8 @@ class WorkloadFacts:
         reserved = find_condition(conditions, "QuotaReserved")
         self.reserved_at = microseconds(reserved.last_transition_time) if reserved else self.created
         self.usage = _usage(workload)
+        self.rank: Order = ()
+        """Its place among candidates, as long as that does not change with time."""
 
 
 def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
@@ -76,9 +82,6 @@ def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
     return usage
 
 
-Order = tuple[Any, ...]
-
-
 class CandidateOrder:
     """Who is asked first: already evicted, then as the settings say (lower priority, shorter run), then uid."""
 
@@ -96,6 +99,11 @@ class CandidateOrder:
         return self._criteria[:1] == ("ByLowestPriority",)
 
     def __call__(self, facts: WorkloadFacts) -> Order:
+        if not facts.rank or not self.lasting:
+            facts.rank = self._work_out(facts)
+        return facts.rank
+
+    def _work_out(self, facts: WorkloadFacts) -> Order:
         return not facts.evicted, *(self._value(name, facts) for name in self._criteria), facts.uid, facts.unit
 
     def _value(self, name: str, facts: WorkloadFacts) -> int:
@@ -135,6 +143,8 @@ class QuotaWorld:
         self.settings = settings
         self.now = now
         self.order = CandidateOrder(settings, now)
+        self.hidden: set[Key] = set()
+        """Workloads that are nobody's candidates, because they go already."""
         self._version = 0
         self._rebuild()
 
@@ -218,6 +228,8 @@ class QuotaWorld:
     def candidates(self, queue: str) -> list[WorkloadFacts]:
         """The admitted workloads of a queue, in the order in which they are asked at this moment."""
         workloads = self.admitted[queue]
+        if self.hidden:
+            workloads = [facts for facts in workloads if facts.key not in self.hidden]
         return workloads if self.order.lasting else sorted(workloads, key=self.order)
 
     def at(self, now: int) -> None:

@@ -129,24 +129,26 @@ class Maker:
         else:
             item = builders.pod_group("job", gang=least, whole=True, priority=self.priority)
             within = {"schedulingGroup": {"podGroupName": "job"}, "priority": self.priority}
+            if "racks" in self.features:
+                item["spec"]["schedulingConstraints"] = {"topology": [{"key": RACK}]}
+        return [item, *self.members(size, within, nodes)]
+
+    def members(self, size: int, within: Dict, nodes: list[str]) -> list[Dict]:
+        random = self.random
         asked = {"cpu": random.choice([2, 3, 4, 6]), "memory": self.memory()}
-        avoid = self.chance("avoid", 0.7)
-        tolerates = self.chance("taints", 0.5)
-        members = []
+        common: Dict = dict(within)
+        if self.chance("avoid", 0.7):
+            common["affinity"] = avoiding({"job": "job"}, HOST)
+        if self.chance("taints", 0.5):
+            common["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+        made = []
         for number in range(size):
             if self.chance("mixed", 0.5):
                 asked = {"cpu": random.choice([1, 2, 4]), "memory": self.memory()}
-            spec = dict(within)
-            if avoid:
-                spec["affinity"] = avoiding({"job": "job"}, HOST)
-            if tolerates:
-                spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
-            if self.chance("pins", 0.7):
-                spec["nodeSelector"] = {HOST: random.choice(nodes)}
-            members.append(
-                builders.pod(f"job-{number}", labels={"job": "job"}, containers=[container(asked)], spec=spec)
-            )
-        return [item, *members]
+            pin = {"nodeSelector": {HOST: random.choice(nodes)}} if self.chance("pins", 0.7) else {}
+            spec = {**common, **pin}
+            made.append(builders.pod(f"job-{number}", labels={"job": "job"}, containers=[container(asked)], spec=spec))
+        return made
 
 
 def container(asked: Dict) -> Dict:

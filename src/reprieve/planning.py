@@ -22,8 +22,10 @@ from reprieve.policies import quota_plans
 from reprieve.policies.groups import Group, Groups
 from reprieve.policies.pod import PodPolicy
 from reprieve.policies.podgroup import PodGroupPolicy
+from reprieve.policies.queue import QueuePolicy
+from reprieve.policies.queue_quota import quota_plans as quota_plans_of_queues
 from reprieve.policies.quota import QuotaPolicy
-from reprieve.policies.quota_world import WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.questions import PREEMPTOR, Preemptor, Unsupported, moment_of, no_such_unit, question, unit_of
 from reprieve.quota_planning import forced_flavors, quota_cycle, quota_priorities
 from reprieve.result import Decision, Result, decision
@@ -107,8 +109,9 @@ class Planner:
         self._groups = Groups(self.world, settings)
         self._podgroups = PodGroupPolicy(self.world, settings, self._pods.table, self._pods.labels)
         self._quota = QuotaPolicy(self.world, settings, self._moment)
+        self._queues = QueuePolicy(self.world, settings, self._pods) if _has_queues(self.world) else None
         admission = [problem for problem in loaded.problems if problem.stage == "admission"]
-        problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world)]
+        problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world, settings)]
         self.warnings = in_order([*loaded.warnings, *(problem.as_warning() for problem in problems)])
 
     def single(self, preemptor: Preemptor, assignment: Mapping[str, Any] | None = None) -> Result:
@@ -126,6 +129,8 @@ class Planner:
         quota = quota_cycle(self._quota)
         pending = sorted(self.waiting(), key=lambda waiting: (-waiting.priority, waiting.created, waiting.unit))
         decisions: list[Decision] = list(quota.decisions)
+        if self._queues is not None:
+            decisions += (decision(made) for made in quota_plans_of_queues(self._queues))
         admitted: list[str] = list(quota.admitted)
         left: list[str] = list(quota.left)
         for waiting in pending:
@@ -167,7 +172,10 @@ class Planner:
 
     def decide(self, waiting: Waiting) -> Plan:
         if waiting.group is not None:
-            return self._podgroups.decide(waiting.group, self._moment)
+            # Asked again: in a cycle, pods of the group that had their place may have made way since.
+            return self._podgroups.decide(self._groups.group(waiting.unit, waiting.pods), self._moment)
+        if self._queues is not None:
+            return self._queues.decide(waiting.pods[0], self._moment)
         return self._pods.decide(waiting.pods[0], self._moment)
 
     def answer(self, waiting: Waiting, made: Plan) -> Decision:
@@ -205,10 +213,7 @@ class Planner:
 
     def _refuse_foreign(self) -> None:
         """Worlds of designs whose policy is not here are refused, rather than answered by the wrong one."""
-        for kind, policy in (
-            (yunikorn.QueueConfiguration, "queue"),
-            (ResourceBinding, "federation"),
-        ):
+        for kind, policy in ((ResourceBinding, "federation"),):
             if any(True for _ in self.world.all(kind)):
                 raise Unsupported(f"this world needs the {policy} policy, which this version does not have")
 
@@ -247,6 +252,11 @@ def whereabouts(facts: PodFacts) -> str:
     gates = [gate.name for gate in facts.pod.spec.scheduling_gates]
     finished, leaving = facts.pod.finished, facts.pod.terminating
     return texts.whereabouts(facts.unit, facts.node, finished=finished, leaving=leaving, gates=gates)
+
+
+def _has_queues(world: World) -> bool:
+    """Whether YuniKorn's queues decide in this world."""
+    return any(True for _ in world.all(yunikorn.QueueConfiguration))
 
 
 def _alone(facts: PodFacts) -> Waiting:

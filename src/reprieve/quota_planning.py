@@ -9,7 +9,7 @@ from reprieve.policies import quota_plans
 from reprieve.policies.quota import QuotaPolicy
 from reprieve.policies.quota_cycle import cycle
 from reprieve.policies.quota_flavors import Forced
-from reprieve.policies.quota_world import WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.questions import question
 from reprieve.result import Decision, decision
 

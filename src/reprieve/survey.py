@@ -5,18 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reprieve import texts
+from reprieve.configuration import Settings
+from reprieve.engine.units import Units
 from reprieve.objects.core import Node
 from reprieve.objects.loading import Loaded
 from reprieve.objects.pods import Pod
-from reprieve.objects.problems import Finding, Problem
+from reprieve.objects.problems import Finding, Origin, Problem
+from reprieve.objects.scheduling import PodGroup, Workload
 from reprieve.resources import Resources
-from reprieve.world import World
+from reprieve.world import PodFacts, World
+
+_GROUPS_COUNT = Settings(feature_gates={"GenericWorkload": True, "CompositePodGroup": True})
 
 
-def survey(loaded: Loaded, world: World) -> list[Problem]:
-    """Pods on nodes that do not exist, and nodes with less than their pods use."""
-    origins = {entry.unit: entry.origin for entry in loaded.entries if isinstance(entry.manifest, (Pod, Node))}
-    return [finding.at(origins[unit], unit, "admission") for unit, finding in (*_lost(world), *_overfull(world))]
+def survey(loaded: Loaded, world: World, settings: Settings) -> list[Problem]:
+    """Pods on nodes that do not exist, nodes with less than their pods use, groups whose pods say otherwise."""
+    origins = _origins(loaded, Pod, Node)
+    found = [finding.at(origins[unit], unit, "admission") for unit, finding in (*_lost(world), *_overfull(world))]
+    return [*found, *divergences(loaded, world, settings)]
+
+
+def divergences(loaded: Loaded, world: World, settings: Settings = _GROUPS_COUNT) -> list[Problem]:
+    """Workloads and pod groups whose pods carry another priority: it misleads, because theirs is what counts."""
+    origins = _origins(loaded, Workload, PodGroup)
+    units = Units(world, settings)
+    found: dict[str, list[PodFacts]] = {}
+    for facts in sorted(world.pods.values(), key=lambda facts: facts.key):
+        group = _group_of(facts)
+        if group in origins and not facts.pod.finished and units.scheduling_priority(facts) != facts.priority:
+            found.setdefault(group, []).append(facts)
+    return [_divergence(pods, units).at(origins[group], group, "admission") for group, pods in found.items()]
+
+
+def _divergence(pods: list[PodFacts], units: Units) -> Finding:
+    own = [(facts.unit, facts.priority) for facts in pods]
+    field = "$.spec.priorityClassName" if pods[0].pod.spec.workload_ref else "$.spec.priority"
+    message = texts.priority_divergence(own, units.scheduling_priority(pods[0]))
+    return Finding(field, *message, severity="warning")
+
+
+def _group_of(facts: PodFacts) -> str:
+    spec, namespace = facts.pod.spec, facts.key[0]
+    if spec.workload_ref is not None:
+        return f"Workload/{namespace}/{spec.workload_ref.name}"
+    return f"PodGroup/{namespace}/{spec.scheduling_group.pod_group_name}" if spec.scheduling_group else ""
+
+
+def _origins(loaded: Loaded, *kinds: type) -> dict[str, Origin]:
+    return {entry.unit: entry.origin for entry in loaded.entries if isinstance(entry.manifest, kinds)}
 
 
 def _lost(world: World) -> Iterator[tuple[str, Finding]]:

@@ -12,7 +12,10 @@ from reprieve.engine.reasons import (
     NotContested,
     NotLower,
     PodReason,
+    QueueAboveMaximum,
+    QueueOver,
     QueuePolicy,
+    QueueReason,
     QuotaReason,
     QuotaTaken,
     Reason,
@@ -71,7 +74,18 @@ _RIGHTS = {
 
 def describe(reason: Reason) -> str:
     """A reason in words."""
+    if isinstance(reason, QueueReason):
+        return _describe_queue(reason)
     return _describe_quota(reason) if isinstance(reason, QuotaReason) else _describe_pod(reason)
+
+
+def _describe_queue(reason: QueueReason) -> str:
+    match reason:
+        case QueueOver(queue, _, reluctant):
+            asked = "; it had asked to be spared, and there was no other way" if reluctant else ""
+            return f"{queue} is over its guarantee{asked}"
+        case QueueAboveMaximum(queue):
+            return f"{queue} uses more than its maximum"
 
 
 def _describe_quota(reason: QuotaReason) -> str:
@@ -370,8 +384,10 @@ def preemption_priority_too_low(workload: str, preemption: int, priority: int) -
     )
 
 
-def priority_divergence(own: int, group: str, priority: int) -> str:
-    return f"{own}, but {group} has {priority}"
+def priority_divergence(pods: Sequence[tuple[str, int]], priority: int) -> tuple[str, str]:
+    """Pods that say something else than their group, by name and own priority."""
+    others = listed([f"{name} has {own}" for name, own in pods])
+    return f"not the priority of all its pods: {others}", f"{priority} is what counts for them"
 
 
 # Quota
@@ -407,3 +423,43 @@ def no_queue(unit: str, queue: str) -> str:
 
 def may_preempt_from(until: int) -> str:
     return f"it may preempt from {moment(until)} on"
+
+
+# Queues
+
+
+def waits_for_delay(unit: str, queue: str, ready: int) -> str:
+    return f"{unit} waits: {queue} lets it preempt from {moment(ready)} on."
+
+
+def preemption_off(unit: str) -> str:
+    return f"{unit} fits nowhere, and preemption is switched off for the partition."
+
+
+def law_4(unit: str, queue: str) -> str:
+    return f"{unit} may not preempt: {queue} would be above its guarantee with it, or has none (law 4)."
+
+
+def no_victims_in_reach(unit: str, top: str) -> str:
+    return f"{unit} stays pending: nobody below {top} may be asked whose leaving would make it fit."
+
+
+def out_of_reach(unit: str, node: str) -> str:
+    return f"{unit} must run on {node}, which is out of its reach."
+
+
+def too_little_on_node(unit: str, node: str) -> str:
+    return f"{unit} must run on {node}, and those who may be asked there hold too little."
+
+
+def quota_lowered(queue: str, victims: Sequence[str]) -> str:
+    verb = "makes" if len(victims) == 1 else "make"
+    return f"{listed(victims)} {verb} way because {queue} uses more than its maximum."
+
+
+def quota_kept(queue: str) -> str:
+    return f"{queue} is within its maximum: nobody has to make way."
+
+
+def quota_stuck(queue: str) -> str:
+    return f"{queue} uses more than its maximum, and nobody can leave without going too far."

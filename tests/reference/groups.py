@@ -46,7 +46,9 @@ class Groups:
         self.cluster: Cluster = read(objects)
         self.pods = {unit_of(item): item for item in objects if item["kind"] == "Pod"}
         self._groups = {
-            (item["kind"], item["metadata"]["name"]): item for item in objects if item["kind"] in ("PodGroup", "Workload")
+            (item["kind"], item["metadata"]["name"]): item
+            for item in objects
+            if item["kind"] in ("PodGroup", "Workload")
         }
 
     def group_of(self, pod: Dict) -> tuple[str, Dict] | None:
@@ -103,26 +105,25 @@ class Groups:
         return list(found.values())
 
 
-class GangQuestion:
-    """One gang that waits, and everything that can be asked about it."""
+class Question:
+    """A gang or a single pod that waits, and everything that can be asked about it."""
 
-    def __init__(self, objects: list[Dict], gang: str) -> None:
+    def __init__(self, objects: list[Dict], preemptor: str) -> None:
         self.groups = Groups(objects)
         self.cluster = self.groups.cluster
-        self.members: list[Dict] = []
-        bound = 0
-        for pod in self.groups.pods.values():
-            found = self.groups.group_of(pod)
-            if found is not None and found[0] == gang:
-                self.facts = found[1]
-                bound += "nodeName" in pod["spec"]
-                if "nodeName" not in pod["spec"]:
-                    self.members.append(pod)
-        self.members.sort(key=lambda pod: pod["metadata"]["name"])
-        self.required = max(self.facts["least"] - bound, 1)
+        everybody = self.groups.pods.values()
+        found = {unit_of(pod): self.groups.group_of(pod) for pod in everybody}
+        ours = [pod for pod in everybody if (group := found[unit_of(pod)]) and group[0] == preemptor]
+        self.members = sorted(
+            (pod for pod in ours or [self.groups.pods[preemptor]] if "nodeName" not in pod["spec"]),
+            key=lambda pod: str(pod["metadata"]["name"]),
+        )
+        group = found[unit_of(self.members[0])] if ours else None
+        self.priority = group[1]["priority"] if group else priority_of(self.cluster, self.members[0])
+        self.required = max(group[1]["least"] - len(ours) + len(self.members), 1) if group else 1
         self.running = [pod for pods in self.cluster.running.values() for pod in pods]
         self.units = sorted(self.groups.units(self.running), key=importance)
-        self.lower = [unit for unit in self.units if unit.priority < self.facts["priority"]]
+        self.lower = [unit for unit in self.units if unit.priority < self.priority]
 
     def passes(self, running: list[Dict], pod: Dict, node: str) -> bool:
         """Whether a pod passes all filters on a node, if just these ran."""
@@ -168,19 +169,27 @@ class GangQuestion:
             for pod in come
         )
 
-    def victims(self, placement: Where) -> set[str]:
+    def victims(self, placement: Where, lower: list[NaiveUnit] | None = None) -> set[str]:
         """Who cannot be put back beside a placement: first whose budget would break, then by importance."""
-        violating = self.violating(self.lower)
+        lower = self.lower if lower is None else lower
+        violating = self.violating(lower)
         back: list[NaiveUnit] = []
         gone: set[str] = set()
-        for unit in [*violating, *(unit for unit in self.lower if unit not in violating)]:
-            stay = [other for other in self.lower if other in back or other is unit]
-            left = self.without([other for other in self.lower if other not in stay])
+        for unit in [*violating, *(unit for unit in lower if unit not in violating)]:
+            left = self.without([other for other in lower if other not in back and other is not unit])
             if self.all_keep_their_place(left, placement):
                 back.append(unit)
             else:
                 gone |= unit.members
         return gone
+
+    def on_node(self, node: str) -> set[str] | None:
+        """For a single pod: who has to leave a node, and with them their groups elsewhere; None: it is no use."""
+        lower = [unit for unit in self.lower if any(pod["spec"]["nodeName"] == node for pod in unit.pods)]
+        pod = self.members[0]
+        if not lower or not self.passes(self.without(lower), pod, node):
+            return None
+        return self.victims({unit_of(pod): node}, lower)
 
     def violating(self, units: list[NaiveUnit]) -> list[NaiveUnit]:
         """Units with a pod that takes a budget below zero, walking from the most important down."""

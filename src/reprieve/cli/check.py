@@ -11,7 +11,9 @@ from reprieve.cli.options import Files, Format, Output, Strict
 from reprieve.objects.admission import admit_all
 from reprieve.objects.loading import Loaded, load
 from reprieve.objects.problems import Problem, in_order
+from reprieve.survey import divergences
 from reprieve.texts import count
+from reprieve.world import World
 
 Old = Annotated[
     list[str] | None,
@@ -45,7 +47,8 @@ def review(paths: list[str], old: list[str], *, strict: bool = False) -> tuple[L
     """Read and admit: the objects, and the problems of both."""
     before = load(old)
     loaded = load(paths, strict=strict)
-    found = in_order([*loaded.problems, *admit_all(loaded.entries, before.entries)])
+    odd = divergences(loaded, World(loaded.objects))
+    found = in_order([*loaded.problems, *admit_all(loaded.entries, before.entries), *odd])
     return loaded, [*before.errors, *found]
 
 

@@ -288,6 +288,13 @@ def topology_keys(facts: PodFacts) -> set[str]:
     return keys
 
 
+def counts_others(facts: PodFacts) -> bool:
+    """Whether more pods elsewhere can make its place invalid: by spreading, or by company to be near to."""
+    spec = facts.pod.spec
+    near = spec.affinity is not None and spec.affinity.pod_affinity is not None
+    return near or bool(spec.topology_spread_constraints)
+
+
 def clashing_keys(table: NodeTable, one: PodFacts, other: PodFacts) -> set[str]:
     """The topology keys over which either of two pods keeps the other away."""
     return {

@@ -19,7 +19,7 @@ import numpy as np
 
 from reprieve.engine.budgets import Budgets
 from reprieve.engine.columns import Ints, Mask
-from reprieve.engine.company import topology_keys
+from reprieve.engine.company import counts_others, topology_keys
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Outlook, Ranked, Rule
 from reprieve.engine.scoring import Strategy, score
@@ -137,6 +137,13 @@ class GangPlacer:
         keys |= {term.topology_key for kind in self.table.repels.items if kind for term in kind.terms}
         return bool(keys - {HOST})
 
+    def _each_node_for_itself(self) -> bool:
+        """Whether a pod that comes to a node matters to those who come to that node only."""
+        codes = self.labels.column(HOST)[0]
+        unique = len(np.unique(codes[codes > 0])) == np.count_nonzero(codes)
+        counting = any(counts_others(shape[0]) for shape in self.shapes)
+        return unique and not counting and not self._minds_others_far_away()
+
     def _place_shape(self, trial: Trial, view: View, rules: Sequence[Rule], strategy: Strategy) -> None:
         outlook, waiting = view[0], list(view[1])
         while waiting:
@@ -152,11 +159,12 @@ class GangPlacer:
     def _batch(self, view: Outlook, nodes: Ints, most: int) -> list[tuple[int, list[Unit]]]:
         """Nodes that can be filled in one go, each with those who have to leave it.
 
-        Pods that mind their company go one by one: each changes what the next one finds. So do those for whom a
-        group has to leave: it frees more than one node.
+        Pods that mind their company beyond their node go one by one: each changes what the next one finds. So do
+        those for whom a group has to leave: it frees more than one node.
         """
         batch: list[tuple[int, list[Unit]]] = []
-        for node in nodes[: 1 if view.company is not None else most].tolist():
+        alone = view.company is not None and not self._each_node_for_itself()
+        for node in nodes[: 1 if alone else most].tolist():
             units = [] if view.fits[node] else self._victims(view, node)
             if batch and any(unit.group for unit in units):
                 break

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reprieve.engine.company import clashing_keys, ports_conflict, topology_keys
+from reprieve.engine.company import clashing_keys, counts_others, ports_conflict, topology_keys
 from reprieve.engine.gang import GangPlacer
 from reprieve.engine.outlook import Rule
 from reprieve.engine.trial import Trial
@@ -33,6 +33,7 @@ class Giver:
         self._needs = {name: self._rows(pods) for name, pods in self._newcomers.items()}
         # One of each shape is asked whom it cannot be near, and where its like are.
         self._shapes = [[facts for facts in shape if facts.key in trial.placed] for shape in placer.shapes]
+        self._counting = any(counts_others(shape[0]) for shape in placer.shapes)
         self._foes: dict[object, list[tuple[int, str]]] = {}
         self._held: dict[tuple[int, str], set[int]] = {}
 
@@ -64,7 +65,7 @@ class Giver:
         ):
             if self._room_for(unit) and not self._clashes(unit):
                 self._trial.give_back(unit)
-                if self._counts_others and not self._all_keep_their_place():
+                if self._counting and not self._all_keep_their_place():
                     self._trial.evict(unit)
 
     def _room_for(self, unit: Unit) -> bool:
@@ -82,15 +83,6 @@ class Giver:
     def _minds_company(self) -> bool:
         members = [shape[0] for shape in self._placer.shapes]
         return len(self._table.repels) > 1 or any(facts.host_ports or topology_keys(facts) for facts in members)
-
-    @property
-    def _counts_others(self) -> bool:
-        """Whether more pods elsewhere can make a place invalid: by spreading, or by company to be near to."""
-        specs = [shape[0].pod.spec for shape in self._placer.shapes]
-        return any(
-            spec.topology_spread_constraints or (spec.affinity is not None and spec.affinity.pod_affinity is not None)
-            for spec in specs
-        )
 
     def _clashes(self, unit: Unit) -> bool:
         """Whether a pod of a unit holds a port of a placed one, or they keep each other away."""
@@ -134,7 +126,7 @@ class Giver:
         """Whether every placed pod that counts others still passes all filters."""
         for placed in list(self._trial.placed.values()):
             facts = placed.pods[0]
-            if not topology_keys(facts):
+            if not counts_others(facts):
                 continue
             node = self._table.index[facts.node]
             self._table.take_unit(placed)

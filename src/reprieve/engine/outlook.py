@@ -174,6 +174,19 @@ class Outlook:
             where = np.flatnonzero(possible)
             self._search(np.arange(self.table.size)[nodes][where], slack[:, where], candidates[:, where], depth)
 
+    def slack_of(self, node: int, facts: PodFacts) -> Ints:
+        """What is left on one node beside the pod, row by row."""
+        return self._slack(np.array([node], dtype=np.int64), facts)[:, 0]
+
+    def weight_of(self, node: int, other: PodFacts) -> Ints:
+        """What a running pod, with its unit, gives to each row when it leaves its node."""
+        rank = next(
+            place
+            for place, share in enumerate(self.table.residents[node])
+            if any(pod.key == other.key for pod in share.pods)
+        )
+        return self._weights(np.array([node], dtype=np.int64), rank + 1)[rank, :, 0]
+
     def capacity(self, most: int) -> Ints:
         """How many pods of this shape each node could take at most if all candidates left."""
         slack = self._empty() + self._needs[:, None]

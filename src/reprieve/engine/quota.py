@@ -85,6 +85,8 @@ class QuotaNode:
         self.quotas: dict[FlavorResource, Quota] = {}
         self.height = 0
         self._cells: dict[FlavorResource, Cell] = {}
+        self._declared: list[tuple[str, Cell]] = []
+        """The cells of what it, or a node below it, has quota for, by resource: only these count in shares."""
         self._share: Share | None = None
         self._lendable: dict[str, int] | None = None
 
@@ -169,7 +171,7 @@ class QuotaNode:
 
     def _work_out_share(self) -> Share:
         borrowed: dict[str, int] = {}
-        for (_, resource), cell in self._cells.items():
+        for resource, cell in self._declared:
             if cell.usage > cell.quota:
                 borrowed[resource] = borrowed.get(resource, 0) + cell.usage - cell.quota
         if not borrowed or self.parent is None:
@@ -178,6 +180,8 @@ class QuotaNode:
         ratio = max(
             (amount * 1000 / lendable[name] for name, amount in borrowed.items() if lendable.get(name)), default=0.0
         )
+        if not ratio:
+            return NO_SHARE
         return Share(True, (1, ratio) if not self.weight else (0, ratio / float(self.weight)))
 
     def lendable(self) -> dict[str, int]:
@@ -236,5 +240,6 @@ def _make_cells(node: QuotaNode, offers: dict[int, dict[FlavorResource, int]]) -
         above = node.parent.cell(flavor) if node.parent is not None else None
         limit = node.quota(flavor).borrowing_limit
         node._cells[flavor] = Cell(node, amount, _kept(node, flavor, amount), above, limit)
+    node._declared = [(resource, cell) for (_, resource), cell in node._cells.items()]
     for child in node.children:
         _make_cells(child, offers)

@@ -106,8 +106,25 @@ class CheaperElsewhere(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "CheaperElsewhere"
 
 
+class QueueOver(msgspec.Struct, frozen=True):
+    """Eligible: its queue is over its guarantee and within reach; `reluctant`: only because there was no other way."""
+
+    queue: str
+    priority: int
+    reluctant: bool = False
+    rule: ClassVar[str] = "QueueOverGuarantee"
+
+
+class QueueAboveMaximum(msgspec.Struct, frozen=True):
+    """Eligible: its queue uses more than its maximum, which was lowered."""
+
+    queue: str
+    rule: ClassVar[str] = "QueueAboveMaximum"
+
+
 PodReason = (
     LowerPriority | NotLower | Tolerates | UnknownClass | Reprieved | SparedByBudget | AboveMinimum | CheaperElsewhere
 )
 QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | NotContested
-Reason = PodReason | QuotaReason
+QueueReason = QueueOver | QueueAboveMaximum
+Reason = PodReason | QuotaReason | QueueReason

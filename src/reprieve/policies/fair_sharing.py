@@ -22,9 +22,11 @@ from reprieve.policies.quota_candidates import (
     Candidate,
     Request,
     satisfies,
+    uses,
 )
 from reprieve.policies.quota_preemption import QuotaLedger, Target
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
+from reprieve.policies.quota_world import QuotaWorld
 
 FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
@@ -35,8 +37,8 @@ def preempt_fairly(world: QuotaWorld, request: Request) -> list[Target]:
         return []
     round_ = _Round(world, request)
     request.queue.add(request.usage)
-    strategies = world.settings.fair_sharing.preemption_strategies
-    fits = round_.first(strategies[0] if strategies else FINAL) or (len(strategies) > 1 and round_.second())
+    strategies = world.settings.fair_sharing.preemption_strategies or (FINAL, INITIAL)
+    fits = round_.first(strategies[0]) or (len(strategies) > 1 and round_.second())
     request.queue.remove(request.usage)
     victims = fill_back(round_.ledger, round_.targets) if fits else round_.targets
     for item in victims:
@@ -57,12 +59,13 @@ class _Round:
         self._offers = _offers(world, request)
 
     def first(self, strategy: str) -> bool:
+        reclaims = self._within_gate and self._within_nominal()
         while (queue := self._next()) is not None:
             offers = self._offers[queue.name]
             if queue is self._request.queue:
                 if self._take(offers.pop(), IN_QUEUE):
                     return True
-            elif self._within_gate and self._within_nominal():
+            elif reclaims:
                 if self._take(offers.pop(), RECLAIM):
                     return True
             elif self._by_strategy(queue, offers, strategy):
@@ -128,7 +131,7 @@ class _Round:
         queues = [(child.share().key, child) for child in cohort.children if child.queue and self._asked(child)]
         top = max((share for share, _ in queues), default=None)
         cohorts = [(child.share().key, child) for child in cohort.children if not child.queue and self._open(child)]
-        for share, child in sorted(cohorts, key=lambda item: item[0], reverse=True):
+        for share, child in sorted(cohorts, key=lambda item: (item[0], item[1].name), reverse=True):
             if top is not None and share < top:
                 break
             found = self._highest(child)
@@ -138,7 +141,12 @@ class _Round:
         if top is None:
             return None
         tied = [child for share, child in queues if share == top]
-        return min(tied, key=lambda child: self._order(self._offers[child.name].first))
+        return min(tied, key=self._rank)
+
+    def _rank(self, queue: QuotaNode) -> tuple[object, ...]:
+        """Which of two queues has the better candidate: already evicted, from another queue, then as in one queue."""
+        first = self._offers[queue.name].first
+        return not first.evicted, queue is self._request.queue, self._order(first)
 
     def _asked(self, queue: QuotaNode) -> bool:
         """Whether a queue has somebody to offer, and borrows or is the preemptor's own."""
@@ -185,6 +193,5 @@ def _offers(world: QuotaWorld, request: Request) -> dict[str, _Offers]:
 
 def _of_queue(world: QuotaWorld, request: Request, queue: str, policy: str | None) -> Iterator[WorkloadFacts]:
     for facts in world.candidates(queue):
-        uses = any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
-        if uses and satisfies(policy, request.facts, facts):
+        if uses(facts, request.contested) and satisfies(policy, request.facts, facts):
             yield facts

@@ -25,6 +25,7 @@ import numpy as np
 from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.budgets import Budgets
+from reprieve.engine.columns import Ints
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Outlook, Rule
 from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
@@ -84,6 +85,10 @@ class PodPolicy:
             placement={facts.unit: name},
             details=self._explain(facts, outlook),
         )
+
+    def best(self, facts: PodFacts, nodes: Ints) -> int:
+        """The best of some nodes where a pod fits."""
+        return best_node(self.table, self.labels, facts, nodes, self.settings.scoring)
 
     # 2. May it preempt at all?
 

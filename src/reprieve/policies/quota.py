@@ -28,7 +28,8 @@ from reprieve.policies.quota_flavors import (
 )
 from reprieve.policies.quota_preemption import Target, preempt
 from reprieve.policies.quota_wishes import wait_seconds
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
+from reprieve.policies.quota_world import QuotaWorld
 from reprieve.world import World
 
 NAME = "quota"

@@ -9,14 +9,15 @@ Inside a kind: lower priority, later reservation, uid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import chain
 from typing import NamedTuple
 
 from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
 from reprieve.objects.kueue import ClusterQueueSpec
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
+from reprieve.policies.quota_world import QuotaWorld
 
 IN_QUEUE = "InClusterQueue"
 RECLAIM = "InCohortReclamation"
@@ -123,7 +124,7 @@ class Candidates:
         for other in self._world.candidates(pool.queue.name):
             if limit is not None and not other.evicted and other.boosted > limit:
                 return  # the rest ranks higher still: whoever is at the head of its queue is the lowest in it
-            if satisfies(policy, request.facts, other) and _uses(other, request):
+            if satisfies(policy, request.facts, other) and uses(other, request.contested):
                 yield self._classified(pool, other)
 
     def _classified(self, pool: Pool, other: WorkloadFacts) -> Candidate:
@@ -142,8 +143,9 @@ class Candidates:
         return borrow.max_priority_threshold is not None and other.boosted > borrow.max_priority_threshold
 
 
-def _uses(facts: WorkloadFacts, request: Request) -> bool:
-    return any(facts.usage.get(flavor, 0) > 0 for flavor in request.contested)
+def uses(facts: WorkloadFacts, contested: Iterable[FlavorResource]) -> bool:
+    """Whether it was given a contested flavor and resource, be it for none of it."""
+    return any(flavor in facts.usage for flavor in contested)
 
 
 def _fits_in(node: QuotaNode, usage: Amounts) -> tuple[bool, dict[FlavorResource, int]]:

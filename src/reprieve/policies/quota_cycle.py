@@ -18,7 +18,7 @@ from reprieve import texts
 from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
 from reprieve.policies.quota import Nominee, QuotaPolicy, Without
 from reprieve.policies.quota_flavors import FIT, NO_FIT, Forced
-from reprieve.policies.quota_world import WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
 
 
 class Verdict(NamedTuple):
@@ -32,8 +32,7 @@ class Verdict(NamedTuple):
 def cycle(policy: QuotaPolicy) -> list[Verdict]:
     """One head of each queue: the oldest of the highest priority."""
     policy.quota.sync()
-    heads = [waiting[0] for waiting in policy.quota.waiting.values() if waiting]
-    return _Cycle(policy).run([policy.nominate(facts) for facts in heads])
+    return _Cycle(policy).run([policy.nominate(facts) for facts in policy.quota.heads()])
 
 
 class _Cycle:
@@ -62,7 +61,7 @@ class _Cycle:
         root = id(nominee.queue.root)
         if nominee.assignment.level > 0 and root in self._closed:
             return Verdict(nominee, "Wait", texts.NO_MORE_BORROWING)
-        if nominee.assignment.level == 0 and self._settings.quota.stop_borrowing_after_non_borrower:
+        if self._settings.quota.stop_borrowing_after_non_borrower and _needs_no_borrowing(nominee):
             self._closed.add(root)
         return self._take(nominee)
 
@@ -105,7 +104,7 @@ class _Cycle:
         share = child.share().key
         nominee.queue.remove(usage)
         facts = nominee.facts
-        return borrows, share, -facts.boosted, facts.order_time, facts.unit
+        return borrows, share, -facts.boosted, facts.order_time, child.queue, child.name
 
     # What becomes of it
 
@@ -115,7 +114,7 @@ class _Cycle:
             return Verdict(nominee, "Unschedulable", nominee.assignment.reason)
         if mode < FIT and not nominee.targets:
             if self._policy.quota.specs[nominee.queue.name].preemption.reclaim_within_cohort != "Any":
-                self._add(nominee.queue, _reserved(nominee))
+                self._add(nominee.queue, self._reserved(nominee))
             return Verdict(nominee, "Unschedulable", texts.NOBODY_MAY_GO)
         until = self._policy.waits_until(nominee) if nominee.targets else None
         if until is not None:
@@ -144,7 +143,7 @@ class _Cycle:
         """Take the quota, if it is there once all victims of this cycle are gone."""
         usage = nominee.assignment.usage
         if nominee.assignment.mode < FIT and not nominee.targets:
-            return Verdict(nominee, "Unschedulable", texts.NOBODY_MAY_GO)
+            return Verdict(nominee, "Wait", texts.VICTIMS_CLAIMED)
         gone = {target.facts.key: target.facts for target in nominee.targets}
         if not self._fits(nominee.queue, usage, gone):
             return Verdict(nominee, "Wait", texts.QUOTA_TAKEN)
@@ -172,6 +171,24 @@ class _Cycle:
         """Claimed victims that still stand in the tree."""
         return list(self._claimed.values()) if self._fair else []
 
+    def _reserved(self, nominee: Nominee) -> dict[FlavorResource, int]:
+        """What a head without candidates holds: up to its nominal quota, or to its borrowing limit if it borrows.
+
+        Victims of this cycle that have not left count as used here.
+        """
+        queue = nominee.queue
+        gone = [] if self._fair else [facts.usage for facts in self._claimed.values() if facts.queue is queue]
+        held: dict[FlavorResource, int] = {}
+        for key, amount in nominee.assignment.usage.items():
+            quota = queue.quota(key)
+            left = quota.nominal - queue.used(key) - sum(usage.get(key, 0) for usage in gone)
+            if nominee.assignment.level == 0:
+                amount = min(amount, left)
+            elif quota.borrowing_limit is not None:
+                amount = min(amount, left + quota.borrowing_limit)
+            held[key] = max(0, amount)
+        return held
+
     def _add(self, queue: QuotaNode, usage: Amounts) -> None:
         queue.add(usage)
         self._taken.append((queue, usage))
@@ -196,15 +213,6 @@ def _at(node: QuotaNode, queue: QuotaNode, usage: Amounts) -> dict[FlavorResourc
     return remaining
 
 
-def _reserved(nominee: Nominee) -> dict[FlavorResource, int]:
-    """What a head without candidates holds: up to its nominal quota, or to its borrowing limit if it borrows."""
-    held: dict[FlavorResource, int] = {}
-    for key, amount in nominee.assignment.usage.items():
-        quota = nominee.queue.quota(key)
-        used = nominee.queue.used(key)
-        if nominee.assignment.level > 0:
-            limit = quota.borrowing_limit
-            held[key] = amount if limit is None else min(amount, quota.nominal + limit - used)
-        else:
-            held[key] = max(0, min(amount, quota.nominal - used))
-    return held
+def _needs_no_borrowing(nominee: Nominee) -> bool:
+    """Whether it has flavors, and stays within its nominal quota on them."""
+    return nominee.assignment.mode != NO_FIT and nominee.assignment.level == 0

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from reprieve.engine.quota import FlavorResource, QuotaNode
-from reprieve.engine.reach import tolerates
-from reprieve.objects.affinity import NodeSelectorRequirement, NodeSelectorTerm
-from reprieve.objects.kueue import ClusterQueueSpec, FlavorFungibility, PodSet, ResourceFlavor, ResourceGroup
-from reprieve.objects.pods import PodSpec, pod_requests
+from reprieve.objects.kueue import ClusterQueueSpec, FlavorFungibility, PodSet, ResourceGroup
+from reprieve.objects.pods import pod_requests
+from reprieve.policies.flavor_labels import suits
 from reprieve.policies.quota_candidates import borrows_while_preempting
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
+from reprieve.policies.quota_world import QuotaWorld
 from reprieve.resources import PODS
 
 NO_FIT, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = 0, 1, 2, 3, 4
@@ -161,7 +161,8 @@ class FlavorAssigner:
         best: dict[str, Assigned] | None = None
         rated = Rating(NO_FIT)
         for item in group.flavors:
-            if not self._suits(item.name, pod_set.template.spec):
+            flavor = self._world.flavors.get(item.name)
+            if flavor is None or not suits(flavor, pod_set.template.spec):
                 continue
             if forced is not None and not forced.allows(pod_set.name, item.name, wanted):
                 continue
@@ -176,17 +177,6 @@ class FlavorAssigner:
             if _preferred(rating, rated, fungibility):
                 best, rated = flavors, rating
         return best
-
-    def _suits(self, name: str, spec: PodSpec) -> bool:
-        """Whether the pods may run on a flavor's nodes, as far as its taints and labels tell."""
-        flavor = self._world.flavors.get(name)
-        if flavor is None:
-            return False
-        tolerations = (*spec.tolerations, *flavor.spec.tolerations)
-        for taint in flavor.spec.node_taints:
-            if taint.effect != "PreferNoSchedule" and not any(tolerates(item, taint) for item in tolerations):
-                return False
-        return _labels_match(flavor, spec)
 
     def _rate(
         self,
@@ -251,43 +241,3 @@ def _preferred(one: Rating, other: Rating, fungibility: FlavorFungibility) -> bo
     if fungibility.preference == "PreemptionOverBorrowing":
         return (one.level, -one.mode) < (other.level, -other.mode)
     return (-one.mode, one.level) < (-other.mode, other.level)
-
-
-def _labels_match(flavor: ResourceFlavor, spec: PodSpec) -> bool:
-    """Only labels that the flavor itself names are compared: the others are for the scheduler to look at."""
-    labels = flavor.spec.node_labels
-    if any(labels.get(key, value) != value for key, value in spec.node_selector.items()):
-        return False
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    if affinity is None or affinity.required is None:
-        return True
-    terms = [
-        [item for item in term.match_expressions if item.key in labels]
-        for term in affinity.required.node_selector_terms
-    ]
-    if any(_says_nothing(term, kept) for term, kept in zip(affinity.required.node_selector_terms, terms, strict=True)):
-        return True
-    return any(all(_holds(item, labels) for item in kept) for kept in terms)
-
-
-def _says_nothing(term: NodeSelectorTerm, kept: list[NodeSelectorRequirement]) -> bool:
-    return bool(term.match_expressions or term.match_fields) and not kept
-
-
-def _holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            try:
-                number, bound = int(value or ""), int(requirement.values[0])
-            except (ValueError, IndexError):
-                return False
-            return number > bound if requirement.operator == "Gt" else number < bound

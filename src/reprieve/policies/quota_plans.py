@@ -15,7 +15,7 @@ from reprieve.policies.quota_cycle import Verdict
 from reprieve.policies.quota_flavors import FIT
 from reprieve.policies.quota_preemption import Target
 from reprieve.policies.quota_wishes import ends_when_preempted
-from reprieve.policies.quota_world import WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.resources import print_amount
 
 

@@ -20,7 +20,8 @@ from reprieve.policies.quota_candidates import (
     borrows_while_preempting,
     still_gives,
 )
-from reprieve.policies.quota_world import QuotaWorld, WorkloadFacts
+from reprieve.policies.quota_workloads import WorkloadFacts
+from reprieve.policies.quota_world import QuotaWorld
 
 
 class Target(NamedTuple):

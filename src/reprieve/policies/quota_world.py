@@ -1,9 +1,9 @@
-"""Kueue's objects as the quota policy sees them: the tree, and each workload with what it uses or asks for."""
+"""Kueue's objects as the quota policy sees them: the tree with all workloads in it, brought up to date in place."""
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -12,114 +12,11 @@ from reprieve.engine.quota import FlavorResource, Quota, QuotaNode, link, settle
 from reprieve.objects import kueue
 from reprieve.objects.core import Namespace
 from reprieve.objects.meta import find_condition
-from reprieve.objects.pods import pod_requests
 from reprieve.objects.priorities import parse_integer
 from reprieve.objects.scheduling import PriorityClass
-from reprieve.policies.quota_wishes import disruption_cost
-from reprieve.resources import CPU, Quantity, Resources
-from reprieve.world import Key, World, microseconds
-
-_REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")
-
-
-Order = tuple[Any, ...]
-
-
-class WorkloadFacts:
-    """What decisions ask about a quota workload."""
-
-    __slots__ = (
-        "boosted",
-        "created",
-        "evicted",
-        "key",
-        "order_time",
-        "priority",
-        "queue",
-        "rank",
-        "reserved_at",
-        "uid",
-        "unit",
-        "usage",
-        "workload",
-    )
-
-    def __init__(self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None) -> None:
-        self.workload = workload
-        self.key = (workload.namespace, workload.name)
-        self.unit = f"Workload/{workload.namespace}/{workload.name}"
-        self.uid = workload.metadata.uid
-        self.priority = priority
-        self.boosted = priority + boost
-        self.queue = queue
-        self.created = microseconds(workload.metadata.creation_timestamp, -(2**62))
-        conditions = workload.status.conditions
-        evicted = find_condition(conditions, "Evicted")
-        self.evicted = evicted is not None and evicted.status == "True"
-        requeued = self.evicted and evicted is not None and evicted.reason in _REQUEUED
-        self.order_time = microseconds(evicted.last_transition_time) if requeued and evicted else self.created
-        reserved = find_condition(conditions, "QuotaReserved")
-        self.reserved_at = microseconds(reserved.last_transition_time) if reserved else self.created
-        self.usage = _usage(workload)
-        self.rank: Order = ()
-        """Its place among candidates, as long as that does not change with time."""
-
-
-def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
-    """What an admitted workload uses; an older form does not say how much, so its pods do."""
-    usage: dict[FlavorResource, int] = {}
-    admission = workload.status.admission
-    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
-    for assignment in admission.pod_set_assignments if admission else ():
-        amounts: Resources = assignment.resource_usage
-        pod_set = pod_sets.get(assignment.name)
-        if not amounts and pod_set is not None:
-            count = pod_set.count if assignment.count is None else assignment.count
-            amounts = pod_requests(pod_set.template.spec) * count
-        for resource, flavor in assignment.flavors.items():
-            key = (flavor, resource)
-            usage[key] = usage.get(key, 0) + amounts.of(resource)
-    return usage
-
-
-class CandidateOrder:
-    """Who is asked first: already evicted, then as the settings say (lower priority, shorter run), then uid."""
-
-    def __init__(self, settings: Settings, now: int) -> None:
-        self._criteria = settings.quota.candidate_order
-        self._now = now
-
-    @property
-    def lasting(self) -> bool:
-        """Whether the order holds whatever the time, so that lists can be kept in it."""
-        return "ByLowestCost" not in self._criteria
-
-    @property
-    def by_priority(self) -> bool:
-        return self._criteria[:1] == ("ByLowestPriority",)
-
-    def __call__(self, facts: WorkloadFacts) -> Order:
-        if not facts.rank or not self.lasting:
-            facts.rank = self._work_out(facts)
-        return facts.rank
-
-    def _work_out(self, facts: WorkloadFacts) -> Order:
-        return not facts.evicted, *(self._value(name, facts) for name in self._criteria), facts.uid, facts.unit
-
-    def _value(self, name: str, facts: WorkloadFacts) -> int:
-        match name:
-            case "ByLowestPriority":
-                return facts.boosted
-            case "ByLowestCost":
-                return disruption_cost(facts.workload, facts.reserved_at, self._now)
-            case _:
-                return facts.reserved_at if name == "ByLongestRuntime" else -facts.reserved_at
-
-
-def head_order(facts: WorkloadFacts) -> tuple[int, int, str, str]:
-    """Who is at the head of its queue: higher priority, older."""
-    return -facts.boosted, facts.order_time, facts.uid, facts.unit
-
+from reprieve.policies.quota_workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
+from reprieve.resources import CPU, Quantity
+from reprieve.world import Key, World
 
 _STRUCTURE = (
     kueue.ClusterQueue,
@@ -168,10 +65,12 @@ class QuotaWorld:
         self.queues: dict[str, QuotaNode] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
         self._plant()
+        self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
+        """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
         self.admitted: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.waiting: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.stranded: list[WorkloadFacts] = []
-        """Workloads that wait in a queue that is not there, or that does not take them."""
+        """Workloads that wait in a queue that is not there, or that is closed."""
         self._known: dict[Key, tuple[WorkloadFacts, list[WorkloadFacts]]] = {}
         for workload in world.all(kueue.QuotaWorkload):
             self._place(workload)
@@ -182,17 +81,21 @@ class QuotaWorld:
     def _plant(self) -> None:
         cohorts: dict[str, QuotaNode] = {}
         objects = {cohort.name: cohort for cohort in self.world.all(kueue.Cohort)}
-        for queue in self.world.all(kueue.ClusterQueue):
+        for queue in sorted(self.world.all(kueue.ClusterQueue), key=_name):
             node = QuotaNode(queue.name, queue=True, weight=_weight(queue.spec.fair_sharing))
             node.quotas = dict(_quotas(queue.spec.resource_groups))
             self.queues[queue.name] = node
             self.specs[queue.name] = queue.spec
             if queue.spec.cohort_name:
                 link(node, _cohort(queue.spec.cohort_name, cohorts, objects))
-        for name in objects:
+        for name in sorted(objects):
             _cohort(name, cohorts, objects)
         for node in {id(node.root): node.root for node in (*self.queues.values(), *cohorts.values())}.values():
             settle(node)
+
+    def _open(self, spec: kueue.ClusterQueueSpec) -> bool:
+        named = (flavor.name for group in spec.resource_groups for flavor in group.flavors)
+        return spec.stop_policy == "None" and all(name in self.flavors for name in named)
 
     # Workloads
 
@@ -227,10 +130,25 @@ class QuotaWorld:
 
     def candidates(self, queue: str) -> list[WorkloadFacts]:
         """The admitted workloads of a queue, in the order in which they are asked at this moment."""
+        if queue in self.closed:
+            return []
         workloads = self.admitted[queue]
         if self.hidden:
             workloads = [facts for facts in workloads if facts.key not in self.hidden]
         return workloads if self.order.lasting else sorted(workloads, key=self.order)
+
+    def heads(self) -> Iterator[WorkloadFacts]:
+        """The first of each queue that does not wait to be queued again."""
+        for waiting in self.waiting.values():
+            head = next((facts for facts in waiting if not backs_off(facts, self.now)), None)
+            if head is not None and self.takes(head):
+                yield head
+
+    def takes(self, facts: WorkloadFacts) -> bool:
+        """Whether its queue takes workloads of its namespace; one that it does not take holds up those behind it."""
+        selector = self.specs[facts.queue.name].namespace_selector if facts.queue is not None else None
+        namespace = self.world.get(Namespace, facts.key[0])
+        return selector is not None and selector.matches(namespace.metadata.labels if namespace is not None else {})
 
     def at(self, now: int) -> None:
         """Look at the world at another moment."""
@@ -257,16 +175,16 @@ class QuotaWorld:
         return found.value if found is not None else 0
 
     def _queue_of(self, workload: kueue.QuotaWorkload) -> QuotaNode | None:
-        """The queue that a workload waits in, if it is there, open, and takes workloads of that namespace."""
+        """The queue that a workload waits in, if it is there and open."""
         local = self.world.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
         if local is None or local.spec.stop_policy != "None":
             return None
-        spec = self.specs.get(local.spec.cluster_queue)
-        if spec is None or spec.stop_policy != "None" or spec.namespace_selector is None:
-            return None
-        namespace = self.world.get(Namespace, workload.namespace)
-        labels = namespace.metadata.labels if namespace is not None else {}
-        return self.queues[local.spec.cluster_queue] if spec.namespace_selector.matches(labels) else None
+        name = local.spec.cluster_queue
+        return None if name in self.closed else self.queues.get(name)
+
+
+def _name(item: Any) -> str:
+    return str(item.name)
 
 
 def _cohort(name: str, cohorts: dict[str, QuotaNode], objects: dict[str, kueue.Cohort]) -> QuotaNode:

@@ -147,6 +147,25 @@ def pod_group(
     )
 
 
+def workload(
+    name: str, *, gang: int | None = None, mode: str | None = None, topology: str | None = None, **spec: Any
+) -> Dict:
+    """A v1alpha1 Workload with one group, `workers`; `mode` is its preemption mode."""
+    policy: Dict = {"gang": without_nothing(minCount=gang, preemptionMode=mode)} if gang else {"basic": {}}
+    constraints = {"topology": [{"key": topology}]} if topology else None
+    return manifest(
+        "scheduling.k8s.io/v1alpha1",
+        "Workload",
+        metadata(name, "default"),
+        spec={"podGroups": [without_nothing(name="workers", policy=policy, schedulingConstraints=constraints)], **spec},
+    )
+
+
+def in_workload(name: str, replica: str | None = None) -> Dict:
+    """What the spec of a pod of such a Workload says."""
+    return {"workloadRef": without_nothing(name=name, podGroup="workers", podGroupReplicaKey=replica)}
+
+
 def config_map(name: str, data: dict[str, str], namespace: str = "default") -> Dict:
     return manifest("v1", "ConfigMap", metadata(name, namespace), data=data)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from hypothesis import strategies as st
+
 from tests.builders import GPU
 from tests.quota_builders import cohort, flavor, queue, workload
 
@@ -111,3 +113,23 @@ class Maker:
 
     def time(self) -> str:
         return f"2026-01-01T{self.random.randint(8, 11):02}:{self.random.randrange(60):02}:00Z"
+
+
+class RandomQuota:
+    """A quota world and its configuration. Shown by its seed, from which it can be made again."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        maker = Maker(Random(seed))  # noqa: S311 - nothing here is secret
+        self.objects = maker.world()
+        self.config = maker.config()
+        self.random = maker.random
+        self.maker = maker
+
+    def __repr__(self) -> str:
+        return f"RandomQuota({self.seed})"
+
+
+def random_quotas() -> st.SearchStrategy[RandomQuota]:
+    """Only the seed is hypothesis's choice: its taste for extreme values would make most of these worlds dull."""
+    return st.integers(0, 2**32 - 1).map(RandomQuota)

@@ -14,11 +14,12 @@ from reprieve.configuration import Settings, configure
 from reprieve.engine.plan import Plan
 from reprieve.objects import yunikorn
 from reprieve.objects.admission import admit_all
-from reprieve.objects.karmada import ResourceBinding
 from reprieve.objects.loading import Loaded, load, load_objects, load_text
 from reprieve.objects.pods import Pod
 from reprieve.objects.problems import InvalidInput, in_order
 from reprieve.policies import quota_plans
+from reprieve.policies.federation import FederationPolicy
+from reprieve.policies.federation_world import BindingFacts
 from reprieve.policies.groups import Group, Groups
 from reprieve.policies.pod import PodPolicy
 from reprieve.policies.podgroup import PodGroupPolicy
@@ -109,6 +110,7 @@ class Planner:
         self._groups = Groups(self.world, settings)
         self._podgroups = PodGroupPolicy(self.world, settings, self._pods.table, self._pods.labels)
         self._quota = QuotaPolicy(self.world, settings, self._moment)
+        self._federation = FederationPolicy(self.world, settings)
         self._queues = QueuePolicy(self.world, settings, self._pods) if _has_queues(self.world) else None
         admission = [problem for problem in loaded.problems if problem.stage == "admission"]
         problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world, settings)]
@@ -116,7 +118,10 @@ class Planner:
 
     def single(self, preemptor: Preemptor, assignment: Mapping[str, Any] | None = None) -> Result:
         """The decision for one unit; `assignment` gives a quota workload its flavors."""
-        self._refuse_foreign()
+        binding = self._binding(preemptor)
+        if binding is not None:
+            priorities = binding_priorities([binding])
+            return self._result([decision(self._federation.decide(binding))], priorities=priorities)
         workload = self._quota_workload(preemptor)
         if workload is not None:
             return self._quota_answer(workload, assignment)
@@ -125,7 +130,6 @@ class Planner:
 
     def cycle(self) -> Result:
         """One pass over all that is pending, the most important first; later ones see what earlier ones were given."""
-        self._refuse_foreign()
         quota = quota_cycle(self._quota)
         pending = sorted(self.waiting(), key=lambda waiting: (-waiting.priority, waiting.created, waiting.unit))
         decisions: list[Decision] = list(quota.decisions)
@@ -138,9 +142,28 @@ class Planner:
             decisions.append(self.answer(waiting, made))
             (admitted if made.outcome == "Fits" else left).append(waiting.unit)
             commit(self.world, waiting.pods, made)
-        order = [*quota.order, *(waiting.unit for waiting in pending)]
-        result = self._result(decisions, admitted, left, order, {**quota.priorities, **_priorities(pending)})
+        bindings = self._federation.pending()
+        for binding in bindings:
+            made = self._federation.decide(binding)
+            decisions.append(decision(made))
+            (admitted if made.outcome == "Fits" else left).append(binding.unit)
+        order = [*quota.order, *(waiting.unit for waiting in pending), *(binding.unit for binding in bindings)]
+        priorities = {
+            **quota.priorities,
+            **_priorities(pending),
+            **binding_priorities(self._federation.federation.bindings),
+        }
+        result = self._result(decisions, admitted, left, order, priorities)
         return msgspec.structs.replace(result, flavors=quota.flavors, counts=quota.counts)
+
+    def _binding(self, preemptor: Preemptor) -> BindingFacts | None:
+        kind, namespace, name = unit_of(preemptor)
+        if kind not in ("ResourceBinding", "ClusterResourceBinding"):
+            return None
+        for facts in self._federation.federation.bindings:
+            if facts.key == (kind, namespace, name):
+                return facts
+        raise no_such_unit(f"{kind}/{namespace}/{name}", [facts.unit for facts in self._federation.federation.bindings])
 
     def _quota_workload(self, preemptor: Preemptor) -> WorkloadFacts | None:
         """The quota workload that is asked about; two APIs have a kind of that name, so a mapping may say which."""
@@ -211,12 +234,6 @@ class Planner:
                 return self._group(known, members)
         raise no_such_unit(asked, list(groups))
 
-    def _refuse_foreign(self) -> None:
-        """Worlds of designs whose policy is not here are refused, rather than answered by the wrong one."""
-        for kind, policy in ((ResourceBinding, "federation"),):
-            if any(True for _ in self.world.all(kind)):
-                raise Unsupported(f"this world needs the {policy} policy, which this version does not have")
-
     def _result(
         self,
         decisions: list[Decision],
@@ -252,6 +269,10 @@ def whereabouts(facts: PodFacts) -> str:
     gates = [gate.name for gate in facts.pod.spec.scheduling_gates]
     finished, leaving = facts.pod.finished, facts.pod.terminating
     return texts.whereabouts(facts.unit, facts.node, finished=finished, leaving=leaving, gates=gates)
+
+
+def binding_priorities(bindings: Iterable[BindingFacts]) -> dict[str, dict[str, Any]]:
+    return {facts.unit: {"priority": facts.priority, "preemptionPolicy": facts.preemption_policy} for facts in bindings}
 
 
 def _has_queues(world: World) -> bool:

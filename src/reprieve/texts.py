@@ -463,3 +463,18 @@ def quota_kept(queue: str) -> str:
 
 def quota_stuck(queue: str) -> str:
     return f"{queue} uses more than its maximum, and nobody can leave without going too far."
+
+
+# Federation
+
+
+def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
+    return f"{unit} is scheduled to {listed(clusters)} already; nobody has to make way."
+
+
+def preemption_gate_off(unit: str) -> str:
+    return f"{unit} fits nowhere, and the gate PriorityBasedPreemptiveScheduling is off."
+
+
+def no_cluster_can_be_freed(unit: str) -> str:
+    return f"{unit} stays pending: in no cluster do bindings of lower priority hold what is missing."

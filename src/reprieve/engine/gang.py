@@ -23,7 +23,7 @@ from reprieve.engine.company import counts_others, topology_keys
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Outlook, Ranked, Rule
 from reprieve.engine.scoring import Strategy, score
-from reprieve.engine.table import NodeTable
+from reprieve.engine.table import NOBODY, NodeTable
 from reprieve.engine.trial import Gang, Trial
 from reprieve.engine.units import Unit
 from reprieve.world import PodFacts
@@ -192,10 +192,19 @@ class GangPlacer:
         possible = np.flatnonzero(view.feasible)
         if not len(possible):
             return possible
-        price = (view.violations, view.top, view.total, view.count)
-        for values in price:
+        for values in self._price(view, possible):
             possible = possible[values[possible] == values[possible].min()]
         return possible[np.lexsort((self.table.tie_break()[possible], -view.start[possible]))]
+
+    def _price(self, view: Outlook, nodes: Ints) -> Iterator[Ints]:
+        """What one more pod costs on each node, the weightiest first: as units are more or less important."""
+        depth = self.table.depth
+        victims = view.victims[:depth, nodes]
+        ranks = {name: self.table.ranks[name][:depth, nodes] for name in ("priority", "group")}
+        highest, groups = np.zeros((2, self.table.size), dtype=np.int64)
+        highest[nodes] = np.where(victims, ranks["priority"], -NOBODY).max(axis=0, initial=-NOBODY)
+        groups[nodes] = (victims & (ranks["group"] > 0)).sum(axis=0)
+        yield from (view.violations, highest, groups, view.total, view.count)
 
     # Whether there is room at all
 

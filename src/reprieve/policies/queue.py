@@ -56,9 +56,13 @@ class QueuePolicy:
         self.settings = settings
         self._pods = pods
         self.tree = QueueTree(world)
+        self._version = world.version
 
     def decide(self, facts: PodFacts, now: int) -> Plan:
         self._pods.table.sync()
+        if self._version != self.world.version:
+            self.tree = QueueTree(self.world)
+            self._version = self.world.version
         queue = self.tree.queue_of(facts)
         outlook = self._outlook(facts)
         required = self._required_node(facts)

@@ -242,10 +242,9 @@ def test_manifests_that_cannot_be_read_are_listed_all_at_once() -> None:
     assert [problem.object for problem in error.value.problems] == ["Node//n1", "Pod/default/p"]
 
 
-@pytest.mark.parametrize(("example", "policy"), [("06-queue-guarantees", "queue"), ("07-federation", "federation")])
-def test_a_world_of_another_design_is_refused_not_guessed(example: str, policy: str) -> None:
-    with pytest.raises(Unsupported, match=f"this world needs the {policy} policy, which this version does not have"):
-        plan(EXAMPLES / example, now=NOW)
+def test_a_kind_that_no_policy_decides_for_is_refused() -> None:
+    with pytest.raises(Unsupported, match="no policy decides for a Node"):
+        plan([node("n1")], preemptor="Node//n1", now=NOW)
 
 
 # What is only odd

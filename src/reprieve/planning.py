@@ -208,7 +208,7 @@ class Planner:
         """The pod of that name."""
         kind, namespace, name = unit_of(unit, about=about)
         if kind != "Pod":
-            raise Unsupported(f"no policy of this version decides for a {kind}")
+            raise Unsupported(texts.no_policy_for(kind))
         facts = self.world.pods.get((namespace, name))
         if facts is None:
             known = [other.unit for other in self.world.pods.values()]

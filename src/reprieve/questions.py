@@ -22,7 +22,7 @@ _SHORT = {"po": "Pod", "pdb": "PodDisruptionBudget", "ds": "DaemonSet", "rs": "R
 
 
 class Unsupported(ReprieveError):
-    """What is asked for belongs to a policy that this version does not have."""
+    """No policy decides for what is asked about."""
 
 
 def question(message: str, allowed: str = "", *, about: str = PREEMPTOR) -> InvalidInput:

@@ -478,3 +478,7 @@ def preemption_gate_off(unit: str) -> str:
 
 def no_cluster_can_be_freed(unit: str) -> str:
     return f"{unit} stays pending: in no cluster do bindings of lower priority hold what is missing."
+
+
+def no_policy_for(kind: str) -> str:
+    return f"no policy decides for a {kind}"

@@ -162,7 +162,7 @@ def test_a_budget_is_broken_where_there_is_no_other_way_unless_it_is_respected()
 
 
 def test_respecting_budgets_means_looking_elsewhere() -> None:
-    web = {"labels": {"app": "web"}}
+    web: Dict = {"labels": {"app": "web"}}
     others = [
         running("a", "n1", 10, **web),
         running("b", "n2", 20, **web),
@@ -234,52 +234,3 @@ def test_somebody_on_another_node_of_the_rack_can_be_what_keeps_a_gang_away() ->
     loud = running("loud", "n2", cpu="1", spec={"affinity": avoiding({"job": "job"}, "rack")})
     decision = decide(hosts, loud, gang(1, labels={"job": "job"}))
     assert victims(decision) == ["loud"]
-
-
-# Topology domains
-
-
-def racks() -> list[Dict]:
-    return [node(f"{rack}{number}", labels={"rack": rack}) for rack in "ab" for number in (1, 2)]
-
-
-@pytest.mark.parametrize(("priority_of_a", "want"), [(50, "rack=b"), (5, "rack=a")])
-def test_a_gang_goes_to_the_cheapest_rack_that_takes_it_whole(priority_of_a: int, want: str) -> None:
-    others = [running(f"r-{name}", name, priority_of_a if name[0] == "a" else 10) for name in ("a1", "a2", "b1", "b2")]
-    one_rack = {"group": {"schedulingConstraints": {"topology": [{"key": "rack"}]}}}
-    for waiting, name in ((gang(2, **one_rack), JOB), (workload_gang(2, topology="rack"), WORKLOAD_JOB)):
-        decision = decide(racks(), others, waiting, preemptor=name)
-        assert decision.domain == want
-        assert victims(decision) == [f"r-{want[-1]}1", f"r-{want[-1]}2"]
-
-
-def test_a_gang_is_not_split_over_racks() -> None:
-    others = [running("x", "a1", 1000), running("y", "b1", 1000)]
-    waiting = gang(2, group={"schedulingConstraints": {"topology": [{"key": "rack"}]}})
-    assert decide(racks(), others, waiting).outcome == "Unschedulable"
-    ignored = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": False}
-    assert decide(racks(), others, waiting, gates=ignored).outcome == "Fits"
-
-
-def test_the_rest_of_a_gang_follows_those_who_run() -> None:
-    group, *members = gang(2, least=2, group={"schedulingConstraints": {"topology": [{"key": "rack"}]}})
-    first = {**members[0], "spec": {**members[0]["spec"], "nodeName": "b1"}}
-    decision = decide(racks(), running("x", "b2"), group, first, members[1])
-    assert (decision.outcome, victims(decision), places(decision)) == ("Preempt", ["x"], {"job-2": "b2"})
-
-
-def test_budgets_are_counted_in_the_domain_that_is_looked_at() -> None:
-    """Outside the rack a more important pod could use up the budget; it is not asked to leave."""
-    web = {"labels": {"app": "web"}}
-    others = [running("out", "a1", 60, **web), running("in", "b1", **web)]
-    others += [running("full-a", "a2", 1000), running("full-b", "b2", 1000)]
-    waiting = gang(1, group={"schedulingConstraints": {"topology": [{"key": "rack"}]}})
-    decision = decide(racks(), others, budget("web", {"app": "web"}, allowed=1), waiting)
-    assert [(victim["unit"], victim["pdbViolation"]) for victim in decision.victims] == [("Pod/default/in", False)]
-
-
-@pytest.mark.parametrize("key", ["rack", "nowhere"])
-def test_no_domain_no_place(key: str) -> None:
-    waiting = gang(1, group={"schedulingConstraints": {"topology": [{"key": key}]}})
-    assert decide(nodes(2), waiting).outcome == "Unschedulable"
-    assert decide(waiting).outcome == "Unschedulable"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import permutations
 from typing import Any
 
 from hypothesis import given, settings
@@ -50,15 +51,25 @@ def usages(policy: QuotaPolicy) -> dict[tuple[str, bool], Amounts]:
 
 @given(random_quotas())
 def test_nothing_is_taken_from_a_queue_that_is_not_over_its_quota_at_that_moment(world: RandomQuota) -> None:
-    policy = policy_over(world)
-    for nominee in nominees(policy):
-        gone: list[WorkloadFacts] = []
-        for facts in sorted((target.facts for target in nominee.targets), key=policy.quota.order):
-            if facts.queue is nominee.queue or facts.queue is None:
-                continue
-            with Without(gone):
-                assert any(facts.queue.exceeds(key) for key in keys_that_count(world, nominee, facts))
-            gone.append(facts)
+    for nominee in nominees(policy_over(world)):
+        taken: dict[str, list[WorkloadFacts]] = {}
+        for target in nominee.targets:
+            if target.facts.queue is not None and target.facts.queue is not nominee.queue:
+                taken.setdefault(target.facts.queue.name, []).append(target.facts)
+        for victims in taken.values():
+            assert any(each_from_a_borrower(world, nominee, order) for order in permutations(victims))
+
+
+def each_from_a_borrower(world: RandomQuota, nominee: Nominee, victims: Iterable[WorkloadFacts]) -> bool:
+    """Whether, taken in this order, each leaves a queue that is still over its quota."""
+    gone: list[WorkloadFacts] = []
+    for facts in victims:
+        with Without(gone):
+            over = facts.queue is not None and any(map(facts.queue.exceeds, keys_that_count(world, nominee, facts)))
+        if not over:
+            return False
+        gone.append(facts)
+    return True
 
 
 def keys_that_count(world: RandomQuota, nominee: Nominee, facts: WorkloadFacts) -> Iterable[FlavorResource]:
@@ -129,7 +140,7 @@ def test_a_decision_and_a_cycle_leave_the_tree_as_it_was(world: RandomQuota) -> 
 @given(random_quotas())
 def test_a_cycle_uses_no_more_than_the_tree_allows_once_its_victims_are_gone(world: RandomQuota) -> None:
     policy = policy_over(world)
-    got = [verdict.nominee for verdict in cycle(policy) if verdict.outcome in ("Fits", "Preempt")]
+    got = [verdict.nominee for verdict in cycle(policy) if took(verdict)]
     gone = {target.facts.unit: target.facts for nominee in got for target in nominee.targets}
     with Without(gone.values()):
         for nominee in got:
@@ -139,9 +150,15 @@ def test_a_cycle_uses_no_more_than_the_tree_allows_once_its_victims_are_gone(wor
                 assert not amount or nominee.queue.available(key) >= 0
 
 
+def took(verdict: Verdict) -> bool:
+    """Whether a head has its quota, or will have it once those it counts on are gone."""
+    return verdict.outcome in ("Fits", "Preempt") or (verdict.outcome == "Wait" and not verdict.reason)
+
+
 @given(random_quotas())
 def test_nobody_makes_way_twice_in_a_cycle(world: RandomQuota) -> None:
-    victims = [target.facts.unit for verdict in cycle(policy_over(world)) for target in verdict.nominee.targets]
+    verdicts = [verdict for verdict in cycle(policy_over(world)) if took(verdict)]
+    victims = [target.facts.unit for verdict in verdicts for target in verdict.nominee.targets]
     assert len(victims) == len(set(victims))
 
 

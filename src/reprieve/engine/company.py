@@ -89,6 +89,7 @@ class _Builder:
         self.own = facts.pod.metadata.labels
         self.out = np.zeros(table.size, dtype=np.bool_)
         self.depth = table.depth
+        self._shares: list[list[int]] | None = None
 
     # Host ports
 
@@ -198,9 +199,12 @@ class _Builder:
         eligible = eligible & self._counted(constraint)
         selector = _merged(constraint.label_selector, constraint.match_label_keys, self.own)
         namespace = self.facts.key[0]
-        here = self._here(lambda other, labels: other == namespace and selector.matches(labels)) * eligible
-        running = (here * (self._ranked("leaves") == 0)).sum(axis=0)
-        counts = _per_domain(codes, running)
+
+        def matches(other: str, labels: dict[str, str]) -> bool:
+            return other == namespace and selector.matches(labels)
+
+        here = self._here(matches) * eligible
+        counts = _per_domain(codes, (self._here(matches, staying=True) * eligible).sum(axis=0))
         itself = int(selector.matches(self.own))
         slack = constraint.max_skew - itself + self._emptiest_other(constraint, codes, eligible, counts) - counts
         slack[codes == 0] = -PLENTY
@@ -236,33 +240,47 @@ class _Builder:
     def _ranked(self, name: str) -> Ints:
         return self.table.ranked(name, slice(0, self.table.size))
 
-    def _here(self, matches: Matches) -> Ints:
-        """How many pods of each share are meant: asked once for each set of labels in a namespace."""
+    def _here(self, matches: Matches, *, staying: bool = False) -> Ints:
+        """How many pods of each share are meant, leaving ones or not: asked once for each set of labels."""
         kinds = [0 if kind is None else int(matches(kind[0], dict(kind[1]))) for kind in self.table.labels.items]
         here = np.array(kinds, dtype=np.int64)[self._ranked("labels")]
-        self._add_groups(here, lambda other: int(matches(other.key[0], other.pod.metadata.labels)))
+        if staying:
+            here *= self._ranked("leaves") == 0
+        known: dict[object, int] = {}
+
+        def weight(other: PodFacts) -> int:
+            if staying and other.pod.terminating:
+                return 0
+            kind = (other.key[0], other.labels)
+            if kind not in known:
+                known[kind] = int(matches(other.key[0], other.pod.metadata.labels))
+            return known[kind]
+
+        self._add_groups(here, weight)
         return here
 
     def _add_groups(self, here: Ints, weight: Callable[[PodFacts], int]) -> None:
         """Groups are asked pod by pod."""
-        for unit in self.table.groups.values():
-            for name, share in unit.shares.items():
-                node = self.table.index[name]
-                here[self.table.rank_of(unit, node), node] += sum(weight(facts) for facts in share.pods)
+        for rank, node in self._group_shares():
+            here[rank, node] += sum(map(weight, self.table.residents[node][rank].pods))
+
+    def _group_shares(self) -> list[list[int]]:
+        """Rank and node of every share of a group, looked up once."""
+        if self._shares is None:
+            self._shares = np.argwhere(self._ranked("group") > 0).tolist()
+        return self._shares
 
     def _leaving(self, here: Ints, codes: Ints) -> Ints:
         """What each share takes from its node's domain when its unit leaves: also its pods on other nodes there."""
-        weight = here
-        for unit in self.table.groups.values():
-            if len(unit.shares) > 1:
-                weight = here.copy() if weight is here else weight
-                places = [
-                    (self.table.rank_of(unit, node), node)
-                    for node in map(self.table.index.get, unit.shares)
-                    if node is not None
-                ]
-                for rank, node in places:
-                    weight[rank, node] = sum(here[r, n] for r, n in places if codes[n] == codes[node])
+        numbers = self._ranked("group")
+        involved = np.unique(numbers[(numbers > 0) & (here != 0)])
+        if not len(involved):
+            return here
+        ranks, nodes = np.nonzero(np.isin(numbers, involved))
+        together = numbers[ranks, nodes] * (int(codes.max(initial=0)) + 1) + codes[nodes]
+        _, place = np.unique(together, return_inverse=True)
+        weight = here.copy()
+        weight[ranks, nodes] = np.bincount(place, weights=here[ranks, nodes]).astype(np.int64)[place]
         return weight
 
     def _repelling_pod(self, key: str, other: PodFacts) -> int:

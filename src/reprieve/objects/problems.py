@@ -62,7 +62,7 @@ class ReprieveError(Exception):
 
     ReprieveError
     ├── InvalidInput: manifests, settings or a question that cannot be used, with every problem listed
-    └── Unsupported: what is asked for belongs to a policy that this version does not have
+    └── Unsupported: no policy decides for what is asked about
     """
 
 

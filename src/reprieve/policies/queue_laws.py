@@ -1,4 +1,4 @@
-"""The laws of preemption between queues, as far as they speak of queues and priorities.
+"""The laws of preemption between queues, for one request and one queue or pod.
 
 1. Preemption policies are strong suggestions: who opted out, or leads its application, goes last (see `queue`).
 2. Preemption never leaves a queue below its guarantee.
@@ -12,107 +12,147 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
-from reprieve.policies.queue_tree import QueueNode, held, queue_path
+from reprieve.policies.queue_pods import application, held
+from reprieve.policies.queue_tree import QueueNode
 from reprieve.resources import NOTHING, Resources
 from reprieve.world import PodFacts
 
+Gone = Mapping[int, Resources]
+"""What has left each queue, by its number, while a search lasts."""
+NOBODY_GONE: Gone = {}
+OPEN = 2**62
+"""Behind a priority fence that lets a request in, priorities inside do not matter."""
+CLOSED = -OPEN
+"""Behind a priority fence that keeps a request out, nobody makes way."""
 
-def own_guarantee(queue: QueueNode, gone: Mapping[str, Resources]) -> dict[str, int]:
+
+class Ask:
+    """What a pending pod asks for, and from where."""
+
+    def __init__(self, facts: PodFacts, queue: QueueNode) -> None:
+        self.facts = facts
+        self.queue = queue
+        self.request = held(facts)
+        self.application = application(facts)
+        self.promised = {node.number: node.promised_to(facts) for node in queue.path if node.promised}
+        """What the queues on its path have promised to others."""
+        self.capped = [node for node in queue.path if node.maximum is not None]
+
+    @cached_property
+    def blocked(self) -> list[QueueNode]:
+        """Queues whose maximum stands in the way, as things are."""
+        return [node for node in self.capped if over_maximum(node, self)]
+
+    @cached_property
+    def top(self) -> QueueNode:
+        """Law 7: the top of what it may look into: its fence, or a queue whose maximum it would exceed, or root."""
+        blocked = self.blocked
+        return next((node for node in self.queue.path if node.fenced or node in blocked), self.queue.path[-1])
+
+    def below(self, common: QueueNode) -> tuple[QueueNode, ...]:
+        """The queues on its path below a common one, from its own up."""
+        return self.queue.path[: self.queue.path.index(common)]
+
+    def common(self, queue: QueueNode) -> QueueNode:
+        """The lowest queue above, or equal to, both."""
+        return next(node for node in self.queue.path if node in queue.path)
+
+
+def over_maximum(node: QueueNode, ask: Ask, gone: Gone = NOBODY_GONE) -> bool:
+    """Whether a queue's maximum stands in the way of a request."""
+    free, promised = gone.get(node.number, NOTHING), ask.promised.get(node.number, NOTHING)
+    return any(
+        node.used.get(name, 0) - free.of(name) + promised.of(name) + ask.request[name] > units
+        for name, units in (node.maximum or NOTHING).items()
+        if ask.request.of(name)
+    )
+
+
+# Law 4
+
+
+def own_guarantee(ask: Ask, gone: Gone) -> dict[str, int]:
     """What an asking queue may still claim: for each type the lowest queue that guarantees it decides."""
     left: dict[str, int] = {}
-    for node in queue_path(queue):
-        for name, units in (node.guaranteed or {}).items():
-            left.setdefault(name, units - node.kept.of(name) + gone.get(node.name, NOTHING).of(name))
+    for node in ask.queue.path:
+        free, promised = gone.get(node.number, NOTHING), ask.promised.get(node.number, NOTHING)
+        for name, units in (node.guaranteed or NOTHING).items():
+            left.setdefault(name, units - node.kept.get(name, 0) - promised.of(name) + free.of(name))
     return left
 
 
-def under_guarantee(queue: QueueNode, request: Resources, gone: Mapping[str, Resources]) -> bool:
+def under_guarantee(ask: Ask, gone: Gone = NOBODY_GONE) -> bool:
     """Law 4: some type it asks for is guaranteed, and every such type holds the whole request.
 
     Where the guarantee stands above the queue, those who leave below it make room in it.
     """
-    left = own_guarantee(queue, gone)
-    asked = [name for name in request if name in left]
-    return bool(asked) and all(request[name] <= left[name] for name in asked)
+    left = own_guarantee(ask, gone)
+    asked = [name for name in ask.request if name in left]
+    return bool(asked) and all(ask.request[name] <= left[name] for name in asked)
 
 
-def could_be_under_guarantee(queue: QueueNode, request: Resources) -> bool:
+def could_be_under_guarantee(ask: Ask) -> bool:
     """Law 4, if everybody else below the guarantee left."""
-    others = {node.name: node.kept - queue.kept for node in queue.above()}
-    return under_guarantee(queue, request, others)
+    own = Resources(ask.queue.kept)
+    return under_guarantee(ask, {node.number: Resources(node.kept) - own for node in ask.queue.above()})
 
 
-def reach(queue: QueueNode, request: Resources) -> QueueNode:
-    """Law 7: the top of what a request may look into: its fence, or a queue whose maximum it would exceed, or root."""
-    for node in queue_path(queue):
-        if node.fenced or over_maximum(node, request) or node.parent is None:
-            return node
-    return queue
+# Law 5
 
 
-def over_maximum(node: QueueNode, request: Resources, freed: Resources | None = None) -> bool:
-    """Whether a queue's maximum stands in the way of a request."""
-    if node.maximum is None:
-        return False
-    used = node.used if freed is None else node.used - freed
-    return any(used.of(name) + request[name] > units for name, units in node.maximum.items() if request.of(name))
+def over_guarantee(queue: QueueNode, ask: Ask) -> bool:
+    """Law 5: it uses more than its guarantee of some type that is asked for."""
+    return any(left_of_guarantee(queue, ask, name) < 0 for name in ask.request)
 
 
-def over_guarantee(queue: QueueNode, asking: QueueNode, request: Resources) -> bool:
-    """Law 5: it uses more than its guarantee of some type that is asked for.
+def left_of_guarantee(queue: QueueNode, ask: Ask, name: str) -> int:
+    """What is left of a queue's guarantee of a type, or of those above it, whichever is least.
 
     Queues above both do not protect a sibling with what they have left, where the asking queue has its own guarantee.
     """
-    shared = [node for node in asking.above() if node in queue_path(queue)]
-    own = {name for node in queue_path(asking) if node not in shared for name in node.guaranteed or ()}
-    for name in request:
-        limits = [
-            node.guaranteed[name] - node.kept.of(name)
-            for node in queue_path(queue)
-            if node.guaranteed is not None and name in node.guaranteed and not (node in shared and name in own)
-        ]
-        if min(limits, default=-queue.kept.of(name)) < 0:
-            return True
-    return False
+    common = ask.common(queue)
+    own = any(name in (node.guaranteed or NOTHING) for node in ask.below(common))
+    limits = [
+        node.guaranteed[name] - node.kept.get(name, 0)
+        for node in queue.path
+        if node.guaranteed is not None and name in node.guaranteed and not (own and node in common.path)
+    ]
+    return min(limits, default=-queue.kept.get(name, 0))
 
 
-def stays_at_guarantee(facts: PodFacts, queue: QueueNode, asking: QueueNode, gone: Mapping[str, Resources]) -> bool:
+# Law 2
+
+
+def stays_at_guarantee(facts: PodFacts, queue: QueueNode, ask: Ask, gone: Gone = NOBODY_GONE) -> bool:
     """Law 2: without the pod, and those that are gone, no queue below the common one falls under its guarantee."""
     amount = held(facts)
-    above_asking = {id(node) for node in asking.above()}
-    for node in queue_path(queue):
-        if id(node) in above_asking:
-            break
-        left = node.kept - gone.get(node.name, NOTHING) - amount
-        if any(left.of(name) < units for name, units in (node.guaranteed or {}).items() if amount.of(name)):
-            return False
+    for node in queue.path[: queue.path.index(ask.common(queue))]:
+        free = gone.get(node.number, NOTHING)
+        for name, units in (node.guaranteed or NOTHING).items():
+            if amount.of(name) and node.kept.get(name, 0) - free.of(name) - amount.of(name) < units:
+                return False
     return True
 
 
-def priority_towards(asking: QueueNode, top: QueueNode, priority: int) -> int:
+# Law 6
+
+
+def priority_towards(ask: Ask, common: QueueNode) -> int:
     """Law 6, going up: each queue adds its offset to a request, or replaces its priority at a priority fence."""
-    for node in queue_path(asking):
-        if node is top:
-            break
+    priority = ask.facts.priority
+    for node in ask.below(common):
         priority = node.offset if node.priority_fence else priority + node.offset
     return priority
 
 
-def priority_bound(queue: QueueNode, top: QueueNode, priority: int) -> int | None:
-    """Law 6, going down: what a victim's priority may be at most in a queue; None: it is closed to this request."""
-    way: list[QueueNode] = []
-    for node in queue_path(queue):
-        if node is top:
-            break
-        way.append(node)
-    bound = priority
-    for node in reversed(way):
+def priority_bound(queue: QueueNode, ask: Ask) -> int:
+    """Law 6, going down: what a victim's priority may be at most in a queue."""
+    common = ask.common(queue)
+    bound = priority_towards(ask, common)
+    for node in reversed(queue.path[: queue.path.index(common)]):
         if node.priority_fence:
-            return OPEN if node.offset <= bound else None
+            return OPEN if node.offset <= bound else CLOSED
         bound -= node.offset
     return bound
-
-
-OPEN = 2**62
-"""Behind a priority fence that lets a request in, priorities inside do not matter."""

@@ -1,4 +1,11 @@
-"""YuniKorn's queues as the queue policy sees them: guarantees, maxima, fences, and what runs in each."""
+"""YuniKorn's queues as the queue policy sees them: guarantees, maxima, fences, and what runs in each.
+
+1. What a queue says of itself counts for it alone, but `disabled`: that holds below it until a queue says otherwise.
+   On root neither a fence nor `disabled` has an effect.
+2. A queue that a pod names and that is not configured is made for it; it gets what the nearest template above it says.
+   Queues made on the way there get nothing.
+3. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
+"""
 
 from __future__ import annotations
 
@@ -14,144 +21,172 @@ from reprieve.objects.yunikorn import (
     parse_duration,
     preemption_delay,
 )
-from reprieve.resources import NOTHING, PODS, Resources
-from reprieve.world import PodFacts, World
+from reprieve.policies.queue_pods import Applications, held, queue_name
+from reprieve.resources import Resources
+from reprieve.world import Change, PodFacts, World
 
-QUEUE_LABEL = "queue"
-APPLICATION_LABEL = "applicationId"
-DEFAULT_QUEUE = "root.default"
+DEFAULT_PARTITION = "default"
+_MOST = 2**31
+"""Priorities are numbers of 32 bits; larger offsets mean no more."""
 
 
 class QueueNode:
-    """A queue; `used` counts all that runs in it and below it, `leaving` what of that is on its way out."""
+    """A queue; `used` counts all that runs in it and below it, `kept` what of that is not on its way out."""
 
-    def __init__(self, name: str, parent: QueueNode | None, bounds: Bounds, properties: dict[str, str]) -> None:
+    def __init__(
+        self, number: int, name: str, parent: QueueNode | None, bounds: Bounds, properties: dict[str, str]
+    ) -> None:
+        self.number = number
         self.name = name
         self.parent = parent
+        self.path: tuple[QueueNode, ...] = (self, *(parent.path if parent else ()))
+        """From the queue itself up to root."""
         self.children: dict[str, QueueNode] = {}
         self.guaranteed: Resources | None = bounds.guaranteed
         self.maximum: Resources | None = bounds.max
-        self.properties = properties
         self.template: ChildTemplate | None = None
-        self.used: Resources = NOTHING
-        self.leaving: Resources = NOTHING
-        self.pods: list[PodFacts] = []
-
-    @property
-    def policy(self) -> str:
-        return self.properties.get("preemption.policy", "default").lower()
-
-    @property
-    def fenced(self) -> bool:
-        return self.policy == "fence" and self.parent is not None
-
-    @property
-    def disabled(self) -> bool:
-        """Whether its pods are nobody's victims; what a parent switches off is off below it."""
-        return any(node.policy == "disabled" for node in (self, *self.above()))
-
-    @property
-    def delay(self) -> float:
+        self.used: dict[str, int] = {}
+        self.kept: dict[str, int] = {}
+        self.pods: dict[tuple[str, str], PodFacts] = {}
+        """What runs in the queue itself."""
+        self.promised: dict[tuple[str, str], PodFacts] = {}
+        """Pods of the queue and below it that have been nominated to a node, and do not run yet."""
+        policy = properties.get("preemption.policy", "").lower() if parent else ""
+        self.fenced = policy == "fence"
+        self.disabled = policy == "disabled" if policy else parent is not None and parent.disabled
+        """Whether its pods are nobody's victims."""
+        self.delay = preemption_delay(properties)
         """Seconds that a request in it waits before it may preempt."""
-        return preemption_delay(self.properties)
+        self.quota_delay = max(0.0, parse_duration(properties.get("quota.preemption.delay", "")) or 0.0)
+        self.offset = _integer(properties.get("priority.offset", "0"))
+        self.priority_fence = properties.get("priority.policy", "").lower() == "fence"
 
-    @property
-    def quota_delay(self) -> float | None:
-        return parse_duration(self.properties.get("quota.preemption.delay", ""))
+    def above(self) -> tuple[QueueNode, ...]:
+        return self.path[1:]
 
-    @property
-    def offset(self) -> int:
-        try:
-            return int(self.properties.get("priority.offset", "0"))
-        except ValueError:
-            return 0
+    def move(self, facts: PodFacts, sign: int) -> None:
+        """A pod comes (1) or goes (-1)."""
+        for node in self.path:
+            for name, units in held(facts).items():
+                node.used[name] = node.used.get(name, 0) + sign * units
+                if not facts.pod.terminating:
+                    node.kept[name] = node.kept.get(name, 0) + sign * units
 
-    @property
-    def priority_fence(self) -> bool:
-        return self.properties.get("priority.policy", "default").lower() == "fence"
-
-    @property
-    def kept(self) -> Resources:
-        """What runs in it and is not on its way out."""
-        return self.used - self.leaving
-
-    def above(self) -> Iterator[QueueNode]:
-        node = self.parent
-        while node is not None:
-            yield node
-            node = node.parent
-
-    def leaves(self) -> Iterator[QueueNode]:
-        if not self.children:
-            yield self
-        for child in self.children.values():
-            yield from child.leaves()
-
-    def add(self, facts: PodFacts) -> None:
-        amount = held(facts)
-        for node in (self, *self.above()):
-            node.used += amount
-            if facts.pod.terminating:
-                node.leaving += amount
+    def promised_to(self, others_than: PodFacts) -> Resources:
+        """What is promised to other pods of equal or higher priority: as good as used for those who come after."""
+        total = Resources()
+        for facts in self.promised.values():
+            if facts.priority >= others_than.priority and facts.key != others_than.key:
+                total += held(facts)
+        return total
 
 
-def held(facts: PodFacts) -> Resources:
-    """What a pod asks for, without its place among a node's pods: queues do not count those."""
-    return Resources({name: units for name, units in facts.requests.items() if name != PODS and units})
+def _integer(text: str) -> int:
+    try:
+        return max(-_MOST, min(int(text), _MOST))
+    except ValueError:
+        return 0
 
 
 class QueueTree:
     """All queues of a world's configuration, with the pods that run in them."""
 
     def __init__(self, world: World) -> None:
-        configuration: QueueConfiguration | None = next(iter(world.all(QueueConfiguration)), None)
-        partition = (
-            configuration.partitions[0] if configuration and configuration.partitions else Partition(name="default")
-        )
+        partition = _partition(world)
         self.preemption = partition.preemption.enabled is not False
         self.quota_preemption = partition.preemption.quotapreemptionenabled
+        self.queues: list[QueueNode] = []
+        """By number; a queue always stands after its parent."""
+        self._by_name: dict[str, QueueNode] = {}
+        self.changed: set[int] = set()
+        """Numbers of the queues whose use has changed since somebody last emptied this."""
         named = [queue for queue in partition.queues if queue.name.lower() == ROOT]
-        top = named[0] if named else Queue(name=ROOT, queues=partition.queues)
-        self.root = self._plant(top, None)
-        self.originators: set[tuple[str, str]] = set()
-        self._place(world)
+        self.root = self._plant(named[0] if named else Queue(name=ROOT, queues=partition.queues), None)
+        self.applications = Applications()
+        for facts in sorted(world.pods.values(), key=lambda facts: (facts.created, facts.key)):
+            self._put(facts)
 
     def _plant(self, queue: Queue, parent: QueueNode | None) -> QueueNode:
         name = f"{parent.name}.{queue.name.lower()}" if parent else ROOT
-        node = QueueNode(name, parent, queue.resources, queue.properties)
+        node = self._add(name, parent, queue.resources, queue.properties)
         node.template = queue.childtemplate
         for child in queue.queues:
-            node.children[child.name.lower()] = self._plant(child, node)
+            self._plant(child, node)
+        return node
+
+    def _add(self, name: str, parent: QueueNode | None, bounds: Bounds, properties: dict[str, str]) -> QueueNode:
+        node = QueueNode(len(self.queues), name, parent, bounds, properties)
+        self.queues.append(node)
+        if parent is not None:
+            parent.children[name.rpartition(".")[2]] = node
         return node
 
     def queue_of(self, facts: PodFacts) -> QueueNode:
-        """The queue that a pod names; one that is not configured is made, by the nearest template above it."""
-        path = facts.pod.metadata.labels.get(QUEUE_LABEL, DEFAULT_QUEUE).lower().split(".")
+        """The queue that a pod names; one that is not configured is made."""
+        name = queue_name(facts.pod.metadata)
+        known = self._by_name.get(name)
+        if known is None:
+            known = self._by_name[name] = self._find(name.lower().split("."))
+        return known
+
+    def _find(self, path: list[str]) -> QueueNode:
         node = self.root
-        for name in path[1:] if path[:1] == [ROOT] else path:
+        steps = path[1:] if path[:1] == [ROOT] else path
+        for place, name in enumerate(steps):
             child = node.children.get(name)
-            if child is None:
-                child = node.children[name] = self._dynamic(name, node)
-            node = child
+            node = child if child is not None else self._dynamic(name, node, leaf=place == len(steps) - 1)
         return node
 
-    def _dynamic(self, name: str, parent: QueueNode) -> QueueNode:
-        template = next((node.template for node in (parent, *parent.above()) if node.template is not None), None)
-        bounds = template.resources if template else Bounds()
-        return QueueNode(f"{parent.name}.{name}", parent, bounds, template.properties if template else {})
+    def _dynamic(self, name: str, parent: QueueNode, *, leaf: bool) -> QueueNode:
+        template = next((node.template for node in parent.path if node.template is not None), None)
+        if template is None or not leaf:
+            return self._add(f"{parent.name}.{name}", parent, Bounds(), {})
+        return self._add(f"{parent.name}.{name}", parent, template.resources, template.properties)
 
-    def _place(self, world: World) -> None:
-        first: dict[str, PodFacts] = {}
-        for facts in sorted(world.pods.values(), key=lambda facts: (facts.created, facts.key)):
-            application = facts.pod.metadata.labels.get(APPLICATION_LABEL)
-            if application is not None and not facts.pod.finished:
-                first.setdefault(application, facts)
+    # Following the world
+
+    def follow(self, change: Change) -> set[str]:
+        """A pod has changed; tells the nodes on which somebody else became the first of its application, or ceased."""
+        led: set[str] = set()
+        if change.old is not None:
+            led |= self._take(change.old)
+        if change.new is not None:
+            led |= self._put(change.new)
+        return led
+
+    def _put(self, facts: PodFacts) -> set[str]:
+        if facts.node or facts.nominated:
+            queue = self.queue_of(facts)
             if facts.node:
-                queue = self.queue_of(facts)
-                queue.pods.append(facts)
-                queue.add(facts)
-        self.originators = {facts.key for facts in first.values()}
+                queue.pods[facts.key] = facts
+                queue.move(facts, 1)
+                self.changed.update(node.number for node in queue.path)
+            else:
+                for node in queue.path:
+                    node.promised[facts.key] = facts
+        return self.applications.put(facts)
+
+    def _take(self, facts: PodFacts) -> set[str]:
+        if facts.node or facts.nominated:
+            queue = self.queue_of(facts)
+            if queue.pods.pop(facts.key, None) is not None:
+                queue.move(facts, -1)
+                self.changed.update(node.number for node in queue.path)
+            for node in queue.path:
+                node.promised.pop(facts.key, None)
+        return self.applications.take(facts)
 
 
-def queue_path(queue: QueueNode) -> list[QueueNode]:
-    return [queue, *queue.above()]
+def _partition(world: World) -> Partition:
+    """The default partition, or else the first."""
+    configuration: QueueConfiguration | None = next(iter(world.all(QueueConfiguration)), None)
+    partitions = configuration.partitions if configuration else ()
+    named = [partition for partition in partitions if partition.name.lower() == DEFAULT_PARTITION]
+    return (*named, *partitions, Partition(name=DEFAULT_PARTITION))[0]
+
+
+def below(queue: QueueNode) -> Iterator[QueueNode]:
+    """A queue and all below it, each before its children."""
+    yield queue
+    for child in queue.children.values():
+        yield from below(child)

@@ -27,7 +27,7 @@ from reprieve.policies.quota_flavors import (
     lowest_subtree,
 )
 from reprieve.policies.quota_preemption import Target, preempt
-from reprieve.policies.quota_wishes import wait_seconds
+from reprieve.policies.quota_wishes import seconds_to_wait
 from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.policies.quota_world import QuotaWorld
 from reprieve.world import World
@@ -135,7 +135,7 @@ class QuotaPolicy:
 
     def waits_until(self, nominee: Nominee) -> int | None:
         """When a workload may preempt, if it has to wait for that; in microseconds since 1970."""
-        seconds = wait_seconds(nominee.facts.workload, self.settings.quota.wait_before_preemption_seconds)
+        seconds = seconds_to_wait(nominee.facts.workload, self.settings.quota.wait_before_preemption_seconds)
         until = nominee.facts.created + seconds * 1_000_000
         return until if seconds and until > self.quota.now else None
 

@@ -14,7 +14,7 @@ from reprieve.policies.quota_candidates import satisfies
 from reprieve.policies.quota_cycle import Verdict
 from reprieve.policies.quota_flavors import FIT
 from reprieve.policies.quota_preemption import Target
-from reprieve.policies.quota_wishes import ends_when_preempted
+from reprieve.policies.quota_wishes import ends
 from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.resources import print_amount
 
@@ -46,7 +46,7 @@ def plan(policy: QuotaPolicy, verdict: Verdict) -> Plan:
         _message(verdict, new, leaving),
         domain=",".join(sorted(flavors)),
         victims=[
-            Victim(target.facts.unit, _reason(nominee, target), ends=ends_when_preempted(target.facts.workload))
+            Victim(target.facts.unit, _reason(nominee, target), ends=ends(target.facts.workload))
             for target in new
         ],
         waiting_for=leaving if outcome in ("Preempt", "Wait") else [],

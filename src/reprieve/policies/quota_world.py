@@ -11,8 +11,8 @@ from reprieve.configuration import Settings
 from reprieve.engine.quota import FlavorResource, Quota, QuotaNode, link, settle
 from reprieve.objects import kueue
 from reprieve.objects.core import Namespace
+from reprieve.objects.kueue_annotations import boost
 from reprieve.objects.meta import find_condition
-from reprieve.objects.priorities import parse_integer
 from reprieve.objects.scheduling import PriorityClass
 from reprieve.policies.quota_workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.resources import CPU, Quantity
@@ -160,10 +160,8 @@ class QuotaWorld:
         return None if known is None else known[0]
 
     def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
-        boost = 0
-        if self.settings.gate("PriorityBoost"):
-            boost = parse_integer(workload.metadata.annotations.get(kueue.PRIORITY_BOOST, "0"), 32) or 0
-        return WorkloadFacts(workload, self._priority(workload), boost, queue)
+        more = boost(workload.metadata.annotations) if self.settings.gate("PriorityBoost") else 0
+        return WorkloadFacts(workload, self._priority(workload), more, queue)
 
     def _priority(self, workload: kueue.QuotaWorkload) -> int:
         spec = workload.spec

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprieve.objects import kueue, kueue_versions
 from reprieve.objects.admission.metadata import check_dns_label, check_labels, check_unique
 from reprieve.objects.admission.neighbours import Neighbours
 from reprieve.objects.admission.pods import check_pod_spec, check_selector, check_taints, check_tolerations
-from reprieve.objects.problems import Finding, did_you_mean, found, show
+from reprieve.objects.kueue_annotations import unreadable
+from reprieve.objects.problems import Finding, did_you_mean, found, join_path, show
 
 
 def check_cluster_queue(
@@ -133,6 +134,7 @@ def check_workload(
             right = f"allowed: at most the count, {pod_set.count}"
             yield Finding(f"{place}.minCount", found(pod_set.min_count), right)
     names = {pod_set.name for pod_set in pod_sets}
+    yield from _check_annotations(workload.metadata.annotations)
     yield from _check_assignments("$.status.admission.podSetAssignments", workload.status.admission, names)
     if isinstance(workload, kueue.QuotaWorkload):
         yield from _check_class("$.spec.priorityClassRef.name", workload.spec, neighbours)
@@ -147,9 +149,15 @@ def check_first_workload(workload: kueue_versions.QuotaWorkloadV1alpha2, neighbo
         yield from check_dns_label(f"$.spec.podSets[{index}].name", pod_set.name)
         yield from check_pod_spec(f"$.spec.podSets[{index}].spec", pod_set.spec)
     today = workload.internal()
+    yield from _check_annotations(workload.metadata.annotations)
     names = {pod_set.name for pod_set in pod_sets}
     yield from _check_assignments("$.spec.admission.podSetFlavors", today.status.admission, names)
     yield from _check_class("$.spec.priorityClassName", today.spec, neighbours)
+
+
+def _check_annotations(annotations: Mapping[str, str]) -> Iterator[Finding]:
+    for name, right in unreadable(annotations).items():
+        yield Finding(join_path("$.metadata.annotations", name), found(annotations[name]), right)
 
 
 def _check_class(path: str, spec: kueue.QuotaWorkloadSpec, neighbours: Neighbours) -> Iterator[Finding]:

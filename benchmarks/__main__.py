@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import gangs, loading, pods, quota
+from benchmarks import federation, gangs, loading, pods, queues, quota
 
-SUITES = {"loading": loading.run, "pods": pods.run, "gangs": gangs.run, "quota": quota.run}
+SUITES = {
+    "loading": loading.run,
+    "pods": pods.run,
+    "gangs": gangs.run,
+    "quota": quota.run,
+    "queues": queues.run,
+    "federation": federation.run,
+}
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from reprieve.objects.pods import Pod
 from reprieve.objects.problems import InvalidInput, in_order
 from reprieve.policies import quota_plans
 from reprieve.policies.federation import FederationPolicy
-from reprieve.policies.federation_world import BindingFacts
+from reprieve.policies.federation_bindings import BindingFacts
 from reprieve.policies.groups import Group, Groups
 from reprieve.policies.pod import PodPolicy
 from reprieve.policies.podgroup import PodGroupPolicy
@@ -122,7 +122,7 @@ class Planner:
         if binding is not None:
             priorities = binding_priorities([binding])
             return self._result([decision(self._federation.decide(binding))], priorities=priorities)
-        workload = self._quota_workload(preemptor)
+        workload = self.quota_workload(preemptor)
         if workload is not None:
             return self._quota_answer(workload, assignment)
         waiting = self.preemptor(preemptor)
@@ -134,7 +134,9 @@ class Planner:
         pending = sorted(self.waiting(), key=lambda waiting: (-waiting.priority, waiting.created, waiting.unit))
         decisions: list[Decision] = list(quota.decisions)
         if self._queues is not None:
-            decisions += (decision(made) for made in quota_plans_of_queues(self._queues))
+            for made in quota_plans_of_queues(self._queues):
+                decisions.append(decision(made))
+                commit(self.world, [], made)
         admitted: list[str] = list(quota.admitted)
         left: list[str] = list(quota.left)
         for waiting in pending:
@@ -147,6 +149,7 @@ class Planner:
             made = self._federation.decide(binding)
             decisions.append(decision(made))
             (admitted if made.outcome == "Fits" else left).append(binding.unit)
+            self._federation.commit(made)
         order = [*quota.order, *(waiting.unit for waiting in pending), *(binding.unit for binding in bindings)]
         priorities = {
             **quota.priorities,
@@ -165,9 +168,9 @@ class Planner:
                 return facts
         raise no_such_unit(f"{kind}/{namespace}/{name}", [facts.unit for facts in self._federation.federation.bindings])
 
-    def _quota_workload(self, preemptor: Preemptor) -> WorkloadFacts | None:
+    def quota_workload(self, preemptor: Preemptor, *, about: str = PREEMPTOR) -> WorkloadFacts | None:
         """The quota workload that is asked about; two APIs have a kind of that name, so a mapping may say which."""
-        kind, namespace, name = unit_of(preemptor)
+        kind, namespace, name = unit_of(preemptor, about=about)
         version = str(preemptor.get("apiVersion", "")) if isinstance(preemptor, Mapping) else ""
         if kind != "Workload" or version.startswith("scheduling.k8s.io/"):
             return None
@@ -176,7 +179,7 @@ class Planner:
     def _quota_answer(self, facts: WorkloadFacts, assignment: Mapping[str, Any] | None) -> Result:
         if facts.workload.status.admission is not None:
             raise question(texts.already_admitted(facts.unit, facts.workload.status.admission.cluster_queue))
-        if facts.queue is None:
+        if not self._quota.quota.takes(facts):
             raise question(texts.no_queue(facts.unit, facts.workload.spec.queue_name))
         made = quota_plans.single(self._quota, self._quota.nominate(facts, forced_flavors(assignment)))
         return self._result([decision(made)], priorities=quota_priorities([facts]))

@@ -8,11 +8,19 @@ from datetime import UTC, datetime, timedelta
 from reprieve.engine.reasons import (
     AboveMinimum,
     CheaperElsewhere,
+    ClusterScoped,
+    FederationReason,
     LowerPriority,
+    NodeRequired,
+    NoRequirements,
     NotContested,
+    NotEnough,
     NotLower,
+    OtherScheduler,
     PodReason,
     QueueAboveMaximum,
+    QueueClosed,
+    QueueLaw,
     QueueOver,
     QueuePolicy,
     QueueReason,
@@ -46,9 +54,14 @@ CRITERIA = {
     "FewestBudgetViolations": "it goes against disruption budgets least",
     "LowestHighestPriority": "its most important victim ranks lowest",
     "SmallestSumOfPriorities": "the priorities of its victims add up to least",
+    "FewestReluctant": "fewest there opted out or lead their application (law 1)",
     "FewestVictims": "it has the fewest victims",
+    "NearestQueues": "the queues of its victims are nearest in the tree",
     "LatestStart": "its most important victims started last",
     "TieBreak": "nothing else told them apart, and it is the oldest node, then the first by name",
+    "FirstByName": "nothing else told them apart, and it is the first by name",
+    "EveryClusterNeeded": "its replicas have a fixed place in each of them",
+    "SeveralClusters": "no single cluster could be freed enough",
     "OnlyCandidate": "nowhere else would do",
 }
 LEAVING = "it is leaving already, and is waited for"
@@ -76,16 +89,51 @@ def describe(reason: Reason) -> str:
     """A reason in words."""
     if isinstance(reason, QueueReason):
         return _describe_queue(reason)
+    if isinstance(reason, FederationReason):
+        return _describe_federation(reason)
     return _describe_quota(reason) if isinstance(reason, QuotaReason) else _describe_pod(reason)
 
 
 def _describe_queue(reason: QueueReason) -> str:
     match reason:
         case QueueOver(queue, _, reluctant):
-            asked = "; it had asked to be spared, and there was no other way" if reluctant else ""
-            return f"{queue} is over its guarantee{asked}"
+            return f"{queue} is over its guarantee{_RELUCTANT if reluctant else ''}"
+        case NodeRequired(node, reluctant):
+            return f"the preemptor must run on {node}{_RELUCTANT if reluctant else ''}"
         case QueueAboveMaximum(queue):
             return f"{queue} uses more than its maximum"
+        case QueueLaw(kind, queue, top, priority, bound):
+            return _LAWS[kind].format(queue=queue, top=top, priority=priority, bound=bound)
+
+
+_RELUCTANT = "; it opted out or leads its application, and there was no other way (law 1)"
+# What protects a pod between queues.
+_LAWS = {
+    "NeverBelowGuarantee": "without it {queue} would be below its guarantee (law 2)",
+    "SameApplication": "it belongs to the preemptor's application (law 3)",
+    "OwnQueue": "it runs in the preemptor's own queue, {queue} (law 3)",
+    "WithinGuarantee": "{queue} is not over its guarantee of anything asked for (law 5)",
+    "HigherPriority": "priority {priority} is above {bound}, the highest that may be asked there (law 6)",
+    "PriorityFence": "a priority fence puts {queue} above the preemptor (law 6)",
+    "OutsideFence": "{queue} is outside {top}, where the preemptor's reach ends (law 7)",
+    "PreemptionDisabled": "preemption is disabled in {queue}",
+    "RequiredNode": "it must run on its node",
+    "OtherNode": "the preemptor must run on {top}",
+    "Leaving": "it is leaving already",
+    "WholeGroup": "it goes only with its whole group, and queues preempt single pods",
+    "NothingShared": "it holds nothing of what is asked for",
+    "NobodyAsked": "the preemptor may not preempt now",
+}
+
+
+def _describe_federation(reason: FederationReason) -> str:
+    match reason:
+        case ClusterScoped():
+            return "cluster-scoped bindings take no part in preemption"
+        case OtherScheduler(scheduler, own):
+            return f"{scheduler} has placed it, and {own} leaves that alone"
+        case NoRequirements():
+            return "it asks for nothing, so that its leaving would free nothing"
 
 
 def _describe_quota(reason: QuotaReason) -> str:
@@ -94,10 +142,16 @@ def _describe_quota(reason: QuotaReason) -> str:
             return f"{_RIGHTS[kind].format(queue=queue, taker=taker)}; priority {priority}, the preemptor's {above}"
         case WithinQuota(queue):
             return f"{queue} is within its nominal quota"
+        case QueuePolicy("Never", queue, _, _):
+            return f"the preemptor's queue preempts nobody in {queue}"
         case QueuePolicy(policy, queue, priority, above):
             return f"the policy {policy} does not reach priority {priority} in {queue} from {above}"
+        case QueueClosed(queue):
+            return f"{queue} is stopped, or names a flavor that does not exist: it gives nobody"
         case NotContested():
             return "it uses nothing of what is needed"
+        case NotEnough():
+            return "it could go, but all who may go are not enough"
 
 
 def _describe_pod(reason: PodReason) -> str:
@@ -403,14 +457,42 @@ def quota_preempts(unit: str, queue: str, victims: Sequence[str], takings: Seque
     return f"{listed(victims)} {verb} way for {unit} in {queue}.{needs}"
 
 
-def taken_from(queue: str, amount: str, resource: str, borrowed: str, left: str, nominal: str) -> str:
-    return (
-        f"{amount} {resource} of the {borrowed} that {queue} borrows, which leaves it {left} of its nominal {nominal}"
-    )
+def taken_from(queue: str, resource: str, amount: int, used: int, nominal: int) -> str:
+    """What a queue gives of what it borrows, and what it is left with."""
+    left = used - amount
+
+    def show(units: int) -> str:
+        return print_amount(resource, units)
+
+    given = f"{show(amount)} {resource} of {queue}'s {show(used - nominal)} borrowed ones"
+    if amount > used - nominal:
+        given = f"{show(amount)} {resource} of {queue}, which borrows {show(max(0, used - nominal))}"
+    if left == nominal:
+        return f"{given}; {queue} stays at its nominal {show(nominal)}"
+    if left > nominal:
+        return f"{given}; {queue} keeps {show(left - nominal)} above its nominal {show(nominal)}"
+    return f"{given}; {queue} is left with {show(left)} of its nominal {show(nominal)}"
 
 
 def quota_refused(unit: str, queue: str, reason: str) -> str:
     return f"{unit} stays pending in {queue}: {reason}."
+
+
+NOT_RELATED = "its queue is in another cohort, and what it uses is of no help"
+
+
+def quota_pending(unit: str, queue: str) -> str:
+    return f"{unit} is pending{f' in {queue}' if queue else ''}: it holds no quota that it could give up."
+
+
+def quota_whereabouts(unit: str, queue: str, used: Sequence[tuple[str, str, int, int]], *, leaving: bool) -> str:
+    """`used` is flavor and resource, what its queue uses of that, and its nominal quota."""
+    amounts = [
+        f"{print_amount(resource, units)} {resource} on {flavor} (nominal {print_amount(resource, nominal)})"
+        for flavor, resource, units, nominal in used
+    ]
+    state = "is being evicted from" if leaving else "is admitted by"
+    return f"{unit} {state} {queue}{f', which uses {listed(amounts)}' if amounts else ''}."
 
 
 def already_admitted(unit: str, queue: str) -> str:
@@ -418,7 +500,8 @@ def already_admitted(unit: str, queue: str) -> str:
 
 
 def no_queue(unit: str, queue: str) -> str:
-    return f"{unit} waits in {queue or 'no queue'}, which leads to no queue that is open and takes its namespace"
+    where = f"waits in the LocalQueue {queue}" if queue else "names no LocalQueue"
+    return f"{unit} {where}, which leads to no ClusterQueue that is there, open, and takes its namespace"
 
 
 def may_preempt_from(until: int) -> str:
@@ -440,8 +523,11 @@ def law_4(unit: str, queue: str) -> str:
     return f"{unit} may not preempt: {queue} would be above its guarantee with it, or has none (law 4)."
 
 
-def no_victims_in_reach(unit: str, top: str) -> str:
-    return f"{unit} stays pending: nobody below {top} may be asked whose leaving would make it fit."
+def no_victims_in_reach(unit: str, top: str, protected: Mapping[str, int]) -> str:
+    """`protected` says how many pods each law protects."""
+    by = listed([f"{law} protects {number}" for law, number in protected.items()])
+    sentence = f"{unit} stays pending: nobody below {top} may be asked whose leaving would make it fit"
+    return f"{sentence}; {by}." if by else f"{sentence}."
 
 
 def out_of_reach(unit: str, node: str) -> str:
@@ -463,21 +549,6 @@ def quota_kept(queue: str) -> str:
 
 def quota_stuck(queue: str) -> str:
     return f"{queue} uses more than its maximum, and nobody can leave without going too far."
-
-
-# Federation
-
-
-def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
-    return f"{unit} is scheduled to {listed(clusters)} already; nobody has to make way."
-
-
-def preemption_gate_off(unit: str) -> str:
-    return f"{unit} fits nowhere, and the gate PriorityBasedPreemptiveScheduling is off."
-
-
-def no_cluster_can_be_freed(unit: str) -> str:
-    return f"{unit} stays pending: in no cluster do bindings of lower priority hold what is missing."
 
 
 def no_policy_for(kind: str) -> str:

@@ -75,7 +75,7 @@ def test_who_is_alone_needs_no_company() -> None:
     slack, friend = [[0, 0], [-1, -1], [0, -1]], [[[0, 0], [1, 0], [-1, 0]]]
     books = ledger(slack, friend, near=1, alone=1)
     assert books.fits().tolist() == [True, False]
-    books.remove(0, np.array([True, False]))
+    books.remove(np.array([[True, False]]))
     assert books.fits().tolist() == [True, False], "without the friend it may be the first of its kind"
     strict = ledger([[0], [-1]], [[[0], [0]]], near=1)
     assert strict.fits().tolist() == [False]

@@ -14,6 +14,9 @@ from reprieve.cli.show import grouped, show_decision
 from reprieve.objects.loading import load
 from reprieve.objects.meta import find_condition
 from reprieve.planning import Planner, usable, whereabouts
+from reprieve.policies import quota_plans
+from reprieve.policies.quota import NAME as QUOTA
+from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.questions import WHY_NOT, moment_of, question, unit_of
 from reprieve.result import Decision
 from reprieve.world import PodFacts
@@ -48,17 +51,28 @@ def explain(
     typer.echo("\n".join(lines))
 
 
+Known = PodFacts | WorkloadFacts
+
+
 def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
-    facts = planner.pod(unit) if unit_of(unit)[0] == "Pod" else None
+    facts = _known(planner, unit)
+    if isinstance(facts, PodFacts) and facts.pending and why_not is None:
+        unit = _whole(planner, facts)
     if why_not is not None:
-        other = planner.pod(why_not, about=WHY_NOT)
+        other = planner.quota_workload(why_not, about=WHY_NOT) or planner.pod(why_not, about=WHY_NOT)
         if other is facts:
             raise question(texts.names_the_preemptor(other.unit), about=WHY_NOT)
         yield from _why_not(planner.single(unit).decision, other)
     elif facts is None or facts.pending:
-        yield from show_decision(planner.single(_whole(planner, facts) if facts else unit).decision)
+        yield from show_decision(planner.single(unit).decision)
     else:
         yield from _resident(planner, facts)
+
+
+def _known(planner: Planner, unit: str) -> Known | None:
+    """The pod or the quota workload of that name; None: it is a group."""
+    workload = planner.quota_workload(unit)
+    return workload or (planner.pod(unit) if unit_of(unit)[0] == "Pod" else None)
 
 
 def _whole(planner: Planner, facts: PodFacts) -> str:
@@ -66,38 +80,47 @@ def _whole(planner: Planner, facts: PodFacts) -> str:
     return next((waiting.unit for waiting in planner.waiting() if facts in waiting.pods), facts.unit)
 
 
-def _why_not(made: Decision, other: PodFacts) -> Iterator[str]:
+def _why_not(made: Decision, other: Known) -> Iterator[str]:
     yield made.message
     for victim in made.victims:
         if victim["unit"] == other.unit:
             yield texts.makes_way(other.unit, victim["message"])
             return
     why = texts.nobody_has_to(made.preemptor) if made.outcome == "Fits" else _why_spared(made, other)
-    yield texts.not_chosen(other.unit, why) if why else whereabouts(other)
+    yield texts.not_chosen(other.unit, why) if why else _whereabouts(other)
 
 
-def _why_spared(made: Decision, other: PodFacts) -> str:
+def _whereabouts(facts: Known) -> str:
+    return whereabouts(facts) if isinstance(facts, PodFacts) else quota_plans.whereabouts(facts)
+
+
+def _why_spared(made: Decision, other: Known) -> str:
     """The rule that spares it, and where another node was chosen what its own would have cost; empty: none."""
     for item in made.spared:
         if item["unit"] == other.unit:
             cost = made.candidates.get(item["domain"]) if item["rule"] == "CheaperElsewhere" else None
             return texts.cost_elsewhere(item["message"], item["domain"], cost["victims"]) if cost else item["message"]
+    if isinstance(other, WorkloadFacts):
+        return "" if other.pending else texts.NOT_RELATED
     return texts.on_no_known_node(other.node) if other.node else ""
 
 
-def _resident(planner: Planner, facts: PodFacts) -> Iterator[str]:
-    """A pod that runs, leaves or is done: what it is, and who would have it make way."""
-    yield whereabouts(facts)
-    target = find_condition(facts.pod.status.conditions, "DisruptionTarget")
-    if target is not None and target.status == "True":
-        yield texts.marked(facts.unit, target.reason, target.message)
-    if facts.node:
+def _resident(planner: Planner, facts: Known) -> Iterator[str]:
+    """A unit that runs, leaves or is done: what it is, and who would have it make way."""
+    yield _whereabouts(facts)
+    status = facts.pod.status if isinstance(facts, PodFacts) else facts.workload.status
+    for name in ("DisruptionTarget", "Preempted"):
+        target = find_condition(status.conditions, name)
+        if target is not None and target.status == "True":
+            yield texts.marked(facts.unit, target.reason, target.message)
+    if isinstance(facts, WorkloadFacts) or facts.node:
         yield from _before_the_pending(facts, planner.cycle().decisions)
 
 
-def _before_the_pending(facts: PodFacts, decisions: list[Decision]) -> Iterator[str]:
-    """Whether one cycle over all that is pending would have it make way."""
-    asked = [made for made in decisions if made.outcome != "Fits"]
+def _before_the_pending(facts: Known, decisions: list[Decision]) -> Iterator[str]:
+    """Whether one cycle over all that is pending would have it make way; quota and nodes are different matters."""
+    quota = isinstance(facts, WorkloadFacts)
+    asked = [made for made in decisions if made.outcome != "Fits" and (made.policy == QUOTA) == quota]
     for made in asked:
         for victim in made.victims:
             if victim["unit"] == facts.unit:
@@ -112,5 +135,5 @@ def _before_the_pending(facts: PodFacts, decisions: list[Decision]) -> Iterator[
         yield texts.stays_for(facts.unit, [made.preemptor for made in group], reasons)
 
 
-def _rule(made: Decision, facts: PodFacts) -> str:
+def _rule(made: Decision, facts: Known) -> str:
     return next((item["rule"] for item in made.spared if item["unit"] == facts.unit), "")

@@ -19,7 +19,7 @@ LARGEST = 2**63 - 1
 
 
 def one_or_together(gap: list[int], shares: Ints, candidates: Mask) -> list[int] | None:
-    """The ranks that make way; None: not even all of them cover the gap. `shares` has a row a rank, a column a resource.
+    """The ranks that make way; None: not even all of them cover the gap. `shares`: a row a rank, a column a resource.
 
     Who holds nothing of what is missing is passed over: its leaving would not help.
     """

@@ -16,16 +16,13 @@ import numpy as np
 from reprieve.engine.columns import Ints, Mask
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.reach import affine, tolerated
-from reprieve.engine.table import NodeTable, Repelling
+from reprieve.engine.shelves import Repelling
+from reprieve.engine.table import NodeTable
+from reprieve.engine.terms import Matches, anti_affinity, matcher, merged, ports_conflict, term_matches
 from reprieve.objects.affinity import PodAffinityTerm, TopologySpreadConstraint
-from reprieve.objects.core import Namespace
-from reprieve.objects.meta import LabelSelector, SelectorRequirement
-from reprieve.world import ANY_ADDRESS, PodFacts
+from reprieve.world import PodFacts
 
 PLENTY = 2**40
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""A label that every namespace has, whether its manifest says so or not."""
-Matches = Callable[[str, dict[str, str]], bool]
 
 
 class Row(NamedTuple):
@@ -76,7 +73,7 @@ def repels(table: NodeTable, kind: Repelling | None, facts: PodFacts) -> list[Po
     return [
         term
         for term in kind.terms
-        if _term_matches(table, term, kind.namespace, kind.labels)(facts.key[0], facts.pod.metadata.labels)
+        if matcher(table, term, kind.namespace, kind.labels)(facts.key[0], facts.pod.metadata.labels)
     ]
 
 
@@ -113,7 +110,7 @@ class _Builder:
     # Anti-affinity, both ways
 
     def own_anti_affinity(self) -> Iterable[Row]:
-        for term in _anti_affinity(self.facts):
+        for term in anti_affinity(self.facts):
             matches = term_matches(self.table, term, self.facts)
             row = self._repulsion("AntiAffinity", term.topology_key, self._here(matches))
             self._leave_room(row.slack, partial(self._meets, term, matches))
@@ -143,7 +140,7 @@ class _Builder:
         return sum(
             self.labels.column(term.topology_key)[0][node] != 0
             and term_matches(self.table, term, other)(self.facts.key[0], self.own)
-            for term in _anti_affinity(other)
+            for term in anti_affinity(other)
         )
 
     def _repulsion(self, name: str, key: str, meant: Ints) -> Row:
@@ -197,7 +194,7 @@ class _Builder:
         codes, _ = self.labels.column(constraint.topology_key)
         self.out |= codes == 0
         eligible = eligible & self._counted(constraint)
-        selector = _merged(constraint.label_selector, constraint.match_label_keys, self.own)
+        selector = merged(constraint.label_selector, constraint.match_label_keys, self.own)
         namespace = self.facts.key[0]
 
         def matches(other: str, labels: dict[str, str]) -> bool:
@@ -286,7 +283,7 @@ class _Builder:
     def _repelling_pod(self, key: str, other: PodFacts) -> int:
         return sum(
             term.topology_key == key and term_matches(self.table, term, other)(self.facts.key[0], self.own)
-            for term in _anti_affinity(other)
+            for term in anti_affinity(other)
         )
 
     def _leave_room(self, slack: Ints, weight: Callable[[PodFacts, int], int]) -> None:
@@ -296,88 +293,9 @@ class _Builder:
                 slack[node] -= weight(other, node)
 
 
-def topology_keys(facts: PodFacts) -> set[str]:
-    """Over which domains a pod minds others."""
-    spec = facts.pod.spec
-    keys = {constraint.topology_key for constraint in spec.topology_spread_constraints}
-    if spec.affinity is not None:
-        for rules in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
-            keys |= {term.topology_key for term in rules.required} if rules else set()
-    return keys
-
-
-def counts_others(facts: PodFacts) -> bool:
-    """Whether more pods elsewhere can make its place invalid: by spreading, or by company to be near to."""
-    spec = facts.pod.spec
-    near = spec.affinity is not None and spec.affinity.pod_affinity is not None
-    return near or bool(spec.topology_spread_constraints)
-
-
-def clashing_keys(table: NodeTable, one: PodFacts, other: PodFacts) -> set[str]:
-    """The topology keys over which either of two pods keeps the other away."""
-    return {
-        term.topology_key
-        for owner, meant in ((one, other), (other, one))
-        for term in _anti_affinity(owner)
-        if term_matches(table, term, owner)(meant.key[0], meant.pod.metadata.labels)
-    }
-
-
-def _anti_affinity(facts: PodFacts) -> tuple[PodAffinityTerm, ...]:
-    affinity = facts.pod.spec.affinity
-    return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
-
-
-def ports_conflict(one: PodFacts, other: PodFacts) -> bool:
-    return any(
-        port == port2 and protocol == protocol2 and (address == address2 or ANY_ADDRESS in (address, address2))
-        for address, protocol, port in one.host_ports
-        for address2, protocol2, port2 in other.host_ports
-    )
-
-
 def _per_domain(codes: Ints, counts: Ints) -> Ints:
     """For each node what all nodes of its domain have together; a node outside all domains has nothing."""
     totals = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
     np.add.at(totals, codes, counts)
     totals[0] = 0
     return totals[codes]
-
-
-def term_matches(table: NodeTable, term: PodAffinityTerm, owner: PodFacts) -> Matches:
-    return _term_matches(table, term, owner.key[0], owner.pod.metadata.labels)
-
-
-def _term_matches(table: NodeTable, term: PodAffinityTerm, namespace: str, own: dict[str, str]) -> Matches:
-    """Whether a term means a pod of some namespace with some labels."""
-    selector = _merged(term.label_selector, term.match_label_keys, own, term.mismatch_label_keys)
-    named = term.namespaces or (() if term.namespace_selector is not None else (namespace,))
-
-    def in_scope(other: str) -> bool:
-        if other in named:
-            return True
-        if term.namespace_selector is None:
-            return False
-        found = table.world.get(Namespace, other)
-        return term.namespace_selector.matches({NAMESPACE_NAME: other, **(found.metadata.labels if found else {})})
-
-    return lambda other, labels: in_scope(other) and selector.matches(labels)
-
-
-_NOBODY = LabelSelector(match_expressions=(SelectorRequirement(key="", operator="Exists"),))
-
-
-def _merged(
-    selector: LabelSelector | None,
-    match_keys: tuple[str, ...],
-    own: dict[str, str],
-    mismatch_keys: tuple[str, ...] = (),
-) -> LabelSelector:
-    """A selector with the newcomer's own labels mixed in; none at all means nobody."""
-    if selector is None:
-        return _NOBODY
-    extra = [SelectorRequirement(key=key, operator="In", values=(own[key],)) for key in match_keys if key in own]
-    extra += (SelectorRequirement(key=key, operator="NotIn", values=(own[key],)) for key in mismatch_keys if key in own)
-    if not extra:
-        return selector
-    return LabelSelector(match_labels=selector.match_labels, match_expressions=(*selector.match_expressions, *extra))

@@ -19,11 +19,12 @@ import numpy as np
 
 from reprieve.engine.budgets import Budgets
 from reprieve.engine.columns import Ints, Mask
-from reprieve.engine.company import counts_others, topology_keys
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Outlook, Ranked, Rule
 from reprieve.engine.scoring import Strategy, score
-from reprieve.engine.table import NOBODY, NodeTable
+from reprieve.engine.shelves import NOBODY
+from reprieve.engine.table import NodeTable
+from reprieve.engine.terms import counts_others, topology_keys
 from reprieve.engine.trial import Gang, Trial
 from reprieve.engine.units import Unit
 from reprieve.world import PodFacts
@@ -236,19 +237,17 @@ class GangPlacer:
         return allowed
 
     def shortage(self, rules: Sequence[Rule]) -> dict[str, tuple[int, int]]:
-        """Resources of which there would be too little: what could be had, and what is needed."""
+        """Resources of which there would be too little on all nodes together: what could be had, what is needed."""
         needed: dict[str, int] = {}
-        askers: dict[str, PodFacts] = {}
         for facts in self.gang.members[: self.gang.required]:
             for name, units in facts.requests.items():
                 needed[name] = needed.get(name, 0) + units
-                if units:
-                    askers.setdefault(name, facts)
-        room: dict[str, int] = {}
-        for facts in {facts.key: facts for facts in askers.values()}.values():
-            asked = [name for name, asker in askers.items() if asker is facts]
-            room |= self.outlook(facts, rules).room(asked)
-        return {name: (room[name], needed[name]) for name in room if room[name] < needed[name]}
+        room: dict[str, Ints] = {}
+        for shape in self.shapes:
+            for name, free in self.outlook(shape[0], rules).room().items():
+                room[name] = np.maximum(room.get(name, 0), free)
+        had = {name: int(free.sum()) for name, free in room.items() if name in needed}
+        return {name: (units, needed[name]) for name, units in had.items() if units < needed[name]}
 
 
 def _wishes(facts: PodFacts) -> Any:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reprieve.engine.company import clashing_keys, counts_others, ports_conflict, topology_keys
 from reprieve.engine.gang import GangPlacer
 from reprieve.engine.outlook import Rule
+from reprieve.engine.terms import clashing_keys, counts_others, ports_conflict, topology_keys
 from reprieve.engine.trial import Trial
 from reprieve.engine.units import Unit
 from reprieve.world import PodFacts

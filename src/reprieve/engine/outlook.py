@@ -18,7 +18,8 @@ from reprieve.engine.labels import NodeLabels
 from reprieve.engine.reach import REACHED, unreachable
 from reprieve.engine.reasons import Reason
 from reprieve.engine.search import SlackLedger, remove_all, reprieve
-from reprieve.engine.table import LARGEST, NOBODY, NodeTable
+from reprieve.engine.shelves import LARGEST, NOBODY
+from reprieve.engine.table import NodeTable
 from reprieve.engine.units import Unit
 from reprieve.resources import PODS
 from reprieve.world import NEVER, Key, PodFacts
@@ -157,7 +158,7 @@ class Outlook:
         """Look at some nodes again."""
         slack = self._slack(nodes, facts)
         reachable = self.reach[nodes] == 0
-        self.fits[nodes] = SlackLedger(slack, (), *self._near()).fits() & reachable
+        self.fits[nodes] = SlackLedger(slack, None, *self._near()).fits() & reachable
         depth = int(self.table.occupied[nodes].max(initial=0))
         pods = Ranked(self.table, nodes, depth)
         protected, spoiled = self._protected(pods)
@@ -178,14 +179,18 @@ class Outlook:
         """What is left on one node beside the pod, row by row."""
         return self._slack(np.array([node], dtype=np.int64), facts)[:, 0]
 
-    def weight_of(self, node: int, other: PodFacts) -> Ints:
-        """What a running pod, with its unit, gives to each row when it leaves its node."""
-        rank = next(
-            place
-            for place, share in enumerate(self.table.residents[node])
-            if any(pod.key == other.key for pod in share.pods)
-        )
-        return self._weights(np.array([node], dtype=np.int64), rank + 1)[rank, :, 0]
+    def weights_of(self, node: int) -> Ints:
+        """What each unit on a node, rank by rank, gives to each row when it leaves."""
+        return self._weights(np.array([node], dtype=np.int64), len(self.table.residents[node]))[:, :, 0]
+
+    def with_weights(self, facts: PodFacts) -> tuple[Ints, Ints]:
+        """What is left on every node beside the pod, row by row; and what each unit there gives when it leaves."""
+        nodes = slice(0, self.table.size)
+        return self._slack(nodes, facts), self._weights(nodes, self.table.depth)
+
+    def enough(self, slack: Ints) -> Mask:
+        """Where so much slack, row by row, lets the pod in."""
+        return SlackLedger(slack, None, *self._near()).fits()
 
     def capacity(self, most: int) -> Ints:
         """How many pods of this shape each node could take at most if all candidates left."""
@@ -193,12 +198,11 @@ class Outlook:
         each = (slack // self._needs[:, None]).min(axis=0)
         return np.where(self.reach == 0, np.clip(each, 0, most), 0)
 
-    def room(self, resources: list[str]) -> dict[str, int]:
-        """How much of each resource there would be in all if all candidates left the nodes in reach."""
+    def room(self) -> dict[str, Ints]:
+        """How much of each resource it asks for there would be on each node in reach if all candidates left."""
         slack = self._empty() + self._needs[:, None]
-        free = np.where(self.reach == 0, np.maximum(slack, 0), 0).sum(axis=1)
-        amounts = dict(zip(self._names, free.tolist(), strict=True))
-        return {name: amounts.get(name, 0) for name in resources}
+        free = np.where(self.reach == 0, np.maximum(slack, 0), 0)
+        return dict(zip(self._names, free, strict=True))
 
     def _empty(self) -> Ints:
         """The slack of each node, beside the pod, without all candidates."""

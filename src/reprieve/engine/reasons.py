@@ -92,6 +92,19 @@ class QueuePolicy(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "PreemptionPolicy"
 
 
+class QueueClosed(msgspec.Struct, frozen=True):
+    """Protected: its queue is stopped, or names a flavor that is not there."""
+
+    queue: str
+    rule: ClassVar[str] = "QueueClosed"
+
+
+class NotEnough(msgspec.Struct, frozen=True):
+    """Spared: it could go, but even with everybody gone who may go the preemptor would not fit."""
+
+    rule: ClassVar[str] = "NotEnough"
+
+
 class NotContested(msgspec.Struct, frozen=True):
     """Spared: it uses nothing of what is needed."""
 
@@ -122,9 +135,53 @@ class QueueAboveMaximum(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "QueueAboveMaximum"
 
 
+class NodeRequired(msgspec.Struct, frozen=True):
+    """Eligible: the preemptor must run on its node; `reluctant`: only because there was no other way."""
+
+    node: str
+    reluctant: bool = False
+    rule: ClassVar[str] = "NodeRequired"
+
+
+class QueueLaw(msgspec.Struct, frozen=True):
+    """Protected: by one of the laws of preemption between queues; `kind` is the name of that law."""
+
+    kind: str
+    queue: str
+    top: str = ""
+    """Where the preemptor's reach ends: its fence, or the queue whose maximum is in the way, or root."""
+    priority: int = 0
+    bound: int = 0
+
+    @property
+    def rule(self) -> str:
+        return self.kind
+
+
+class ClusterScoped(msgspec.Struct, frozen=True):
+    """Protected: bindings for the whole control plane take no part in preemption."""
+
+    rule: ClassVar[str] = "ClusterScoped"
+
+
+class OtherScheduler(msgspec.Struct, frozen=True):
+    """Protected: another scheduler has placed it, and two must not preempt in circles."""
+
+    scheduler: str
+    own: str
+    rule: ClassVar[str] = "OtherScheduler"
+
+
+class NoRequirements(msgspec.Struct, frozen=True):
+    """Spared: it asks for nothing, so that its leaving frees nothing."""
+
+    rule: ClassVar[str] = "NoRequirements"
+
+
 PodReason = (
     LowerPriority | NotLower | Tolerates | UnknownClass | Reprieved | SparedByBudget | AboveMinimum | CheaperElsewhere
 )
-QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | NotContested
-QueueReason = QueueOver | QueueAboveMaximum
-Reason = PodReason | QuotaReason | QueueReason
+QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | QueueClosed | NotContested | NotEnough
+QueueReason = QueueOver | QueueAboveMaximum | NodeRequired | QueueLaw
+FederationReason = ClusterScoped | OtherScheduler | NoRequirements
+Reason = PodReason | QuotaReason | QueueReason | FederationReason

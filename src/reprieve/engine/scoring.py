@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from reprieve.engine.columns import Ints
-from reprieve.engine.company import term_matches
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.reach import tolerates
 from reprieve.engine.table import NodeTable
+from reprieve.engine.terms import term_matches
 from reprieve.objects.affinity import PodAffinityTerm
 from reprieve.resources import CPU
 from reprieve.world import PodFacts

@@ -29,11 +29,14 @@ class Ledger(Protocol):
 
     def fits(self) -> Mask: ...
 
-    def remove(self, rank: int, where: Mask) -> None:
-        """The unit at this rank leaves, in these domains."""
+    def remove(self, candidates: Mask) -> None:
+        """Units leave: ranks by domains."""
 
     def give_back(self, rank: int, where: Mask) -> Mask:
         """The unit at this rank returns where the preemptor still fits beside it; tells where it stayed."""
+
+
+NO_WEIGHTS: Ints = np.zeros((0, 0, 0), dtype=np.int64)
 
 
 class SlackLedger:
@@ -43,17 +46,17 @@ class SlackLedger:
     negative together where the row `alone` is not: a pod that wants company may be the first of its kind.
     """
 
-    def __init__(self, slack: Ints, weights: Sequence[Ints] | Ints, near: int = 0, alone: int | None = None) -> None:
+    def __init__(self, slack: Ints, weights: Ints | None, near: int = 0, alone: int | None = None) -> None:
         self._slack = slack
-        self._weights = weights
+        self._weights = NO_WEIGHTS if weights is None else weights
         self._near = near
         self._alone = alone
 
     def fits(self) -> Mask:
         return self._enough(self._slack)
 
-    def remove(self, rank: int, where: Mask) -> None:
-        self._slack += self._weights[rank] * where
+    def remove(self, candidates: Mask) -> None:
+        self._slack += np.einsum("krd,kd->rd", self._weights, candidates.astype(np.int64))
 
     def give_back(self, rank: int, where: Mask) -> Mask:
         trial = self._slack - self._weights[rank]
@@ -81,8 +84,7 @@ def _none_short(rows: Ints) -> Mask:
 
 def remove_all(ledger: Ledger, candidates: Mask) -> Mask:
     """Take all candidates away; tells where the preemptor fits then."""
-    for rank in _taken(candidates):
-        ledger.remove(rank, candidates[rank])
+    ledger.remove(candidates)
     return ledger.fits()
 
 

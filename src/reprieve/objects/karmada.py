@@ -167,6 +167,7 @@ class BindingSchedulePriority(Model):
 
 class GracefulEvictionTask(Model):
     from_cluster: str
+    replicas: Count | None = None
     reason: str = ""
     message: str = ""
     creation_timestamp: Time | None = None

@@ -1,31 +1,36 @@
 """The federation policy: Karmada's binding priority and preemption, as proposed.
 
 1. Bindings are taken by priority, then in the order in which they came; without the gate, only in that order.
-2. A binding that fits in its clusters preempts nobody. Preemption needs the gate and the binding's own policy.
-3. In a cluster, the gap is what the binding asks for above what is free there.
-4. Bindings of the cluster are asked from the lowest priority up, only lower ones, never cluster-scoped ones or those
-   that ask for nothing: one that covers the gap alone is taken alone, else they accumulate until they cover it.
-5. The cluster with the fewest victims is chosen, then the one whose victims rank lowest. Not enough: nobody goes.
-6. Only bindings of one's own scheduler are touched.
+2. A binding goes where it fits without preemption, its affinity groups tried in order. Only when it fits nowhere, the
+   gate is on and its own policy allows, does it preempt. Cluster-scoped bindings take no part.
+3. While those who were told to leave still do so, and their room is enough, it waits and asks nobody else.
+4. In a cluster, the gap is what the binding asks for above what is free there.
+5. Bindings of the cluster are asked from the lowest priority up, only lower ones, never cluster-scoped ones, those that
+   ask for nothing or those of another scheduler: one that covers the gap alone is taken alone, else they accumulate
+   until they cover it.
+6. The cluster with the fewest victims is chosen, then the one whose victims rank lowest. Not enough: nobody goes.
+7. A victim loses its result in that cluster only. In a cycle, later bindings see what earlier ones got and freed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
 
-import numpy as np
-
-from reprieve import texts
+from reprieve import texts_federation as texts
 from reprieve.configuration import Settings
-from reprieve.engine.plan import Cost, Details, Plan, StalePlan, Victim
-from reprieve.engine.reasons import LowerPriority
-from reprieve.engine.search import TIE_BREAK, Criterion, choose
-from reprieve.policies.federation_world import BindingFacts, Federation
+from reprieve.engine.plan import Plan
+from reprieve.objects.karmada import Cluster
+from reprieve.policies.federation_bindings import BindingFacts, BindingKey
+from reprieve.policies.federation_clusters import affinity_groups, obstacle
+from reprieve.policies.federation_effects import scheduled, without
+from reprieve.policies.federation_placement import place
+from reprieve.policies.federation_plans import NAME, Explanation, FederationPlan, plan
+from reprieve.policies.federation_preemption import PreemptionSearch
+from reprieve.policies.federation_world import Federation
 from reprieve.resources import Resources
 from reprieve.world import World
 
-NAME = "federation"
+__all__ = ["NAME", "FederationPolicy"]
 
 
 class FederationPolicy:
@@ -38,151 +43,119 @@ class FederationPolicy:
 
     def pending(self) -> list[BindingFacts]:
         """All that wait, in the order in which they are taken."""
+        self.federation.refresh()
         by_priority = self.settings.gate("PriorityBasedScheduling")
         return sorted(
             (facts for facts in self.federation.bindings if facts.pending),
             key=lambda facts: (-facts.priority if by_priority else 0, facts.created, facts.unit),
         )
 
-    def decide(self, facts: BindingFacts) -> Plan:
+    def decide(self, facts: BindingFacts) -> FederationPlan:
+        self.federation.refresh()
+        facts = self.federation.find(facts.key) or facts
         if not facts.pending:
-            clusters = [target.name for target in facts.binding.spec.clusters]
-            message = texts.already_scheduled(facts.unit, clusters)
-            return Plan(facts.unit, NAME, "Fits", message, domain=",".join(clusters))
-        clusters = self.federation.reachable(facts)
-        fitting = self._fits(facts, clusters)
-        if fitting is not None:
-            return fitting
-        if not self.settings.gate("PriorityBasedPreemptiveScheduling"):
-            return self._refuse(facts, texts.preemption_gate_off(facts.unit))
-        if facts.preemption_policy == "Never":
-            return self._refuse(facts, texts.never_preempts(facts.unit))
-        return self._duplicate(facts, clusters) if facts.duplicated else self._divide(facts, clusters)
+            clusters = list(facts.held)
+            return plan(facts, "Fits", texts.already_scheduled(facts.unit, clusters), domain=",".join(clusters))
+        groups = self._groups(facts)
+        early = self._fits(facts, groups) or self._refusal(facts) or self._waits(facts, groups)
+        return early or self._preempts(facts, groups)
 
-    def _refuse(self, facts: BindingFacts, message: str) -> Plan:
-        return Plan(facts.unit, NAME, "Unschedulable", message)
-
-    # 2. Fits
-
-    def _fits(self, facts: BindingFacts, clusters: list[str]) -> Plan | None:
-        if facts.duplicated:
-            chosen = clusters if clusters and all(not self._gap(facts, name) for name in clusters) else []
-        else:
-            chosen = self._room(facts, clusters)
-        if not chosen:
-            return None
-        message = texts.fits(facts.unit, texts.listed(chosen))
-        domain = ",".join(chosen)
-        return Plan(facts.unit, NAME, "Fits", message, domain=domain, placement={facts.unit: domain})
-
-    def _room(self, facts: BindingFacts, clusters: list[str]) -> list[str]:
-        """One cluster that takes all replicas, the emptiest first; else as few as hold them together."""
-        able = sorted(((self._replicas(facts, name), name) for name in clusters), key=lambda item: (-item[0], item[1]))
-        chosen: list[str] = []
-        left = facts.binding.spec.replicas
-        for replicas, name in able:
-            if replicas > 0 or not facts.request:
-                chosen.append(name)
-                left -= replicas
-            if left <= 0 or not facts.request:
-                return chosen
-        return []
-
-    def _replicas(self, facts: BindingFacts, cluster: str) -> int:
-        """How many replicas a cluster has room for."""
-        free = self.federation.free[cluster]
-        fits = [max(0, free.of(name)) // units for name, units in facts.request.items() if units]
-        return min([*fits, facts.binding.spec.replicas])
-
-    def _gap(self, facts: BindingFacts, cluster: str) -> Resources:
-        """3. What is missing in a cluster for the whole binding."""
-        return (facts.whole - Resources({n: max(0, u) for n, u in self.federation.free[cluster].items()})).positive()
-
-    # 4. and 5. Preemption
-
-    def _divide(self, facts: BindingFacts, clusters: list[str]) -> Plan:
-        answers = {name: found for name in clusters if (found := self._victims(facts, name)) is not None}
-        if not answers:
-            return self._refuse(facts, texts.no_cluster_can_be_freed(facts.unit))
-        names = sorted(answers)
-        criteria = [
-            Criterion("FewestVictims", np.array([len(answers[name]) for name in names], dtype=np.int64)),
-            Criterion(
-                "LowestHighestPriority",
-                np.array([max(other.priority for other in answers[name]) for name in names], dtype=np.int64),
-            ),
-            Criterion(TIE_BREAK, np.arange(len(names))),
+    def _groups(self, facts: BindingFacts) -> list[dict[str, Cluster]]:
+        """The clusters within reach, one affinity group after the other."""
+        known = sorted(self.federation.clusters.items())
+        spec = facts.binding.spec
+        return [
+            {name: cluster for name, cluster in known if not obstacle(cluster, spec, group)}
+            for group in affinity_groups(facts.placement)
         ]
-        choice = choose(np.ones(len(names), dtype=np.bool_), criteria)
-        chosen = names[choice.domain if choice else 0]
-        return self._plan(facts, chosen, answers[chosen], answers, choice.criterion if choice else "")
 
-    def _duplicate(self, facts: BindingFacts, clusters: list[str]) -> Plan:
-        """All replicas in every cluster: each one without room has to make some."""
-        answers: dict[str, list[BindingFacts]] = {}
-        for name in clusters:
-            found = self._victims(facts, name) if self._gap(facts, name) else []
-            if found is None:
-                return self._refuse(facts, texts.no_cluster_can_be_freed(facts.unit))
-            answers[name] = found
-        victims = list({other.unit: other for found in answers.values() for other in found}.values())
-        if not victims:
-            return self._refuse(facts, texts.no_cluster_can_be_freed(facts.unit))
-        return self._plan(facts, ",".join(clusters), victims, answers, "OnlyCandidate")
+    # 2. Without preemption
 
-    def _victims(self, facts: BindingFacts, cluster: str) -> list[BindingFacts] | None:
-        gap = self._gap(facts, cluster)
-        remembered: list[BindingFacts] = []
-        freed = Resources()
-        for other in self._candidates(facts, cluster):
-            share = other.on(cluster)
-            if gap <= share:
-                return [other]
-            remembered.append(other)
-            freed += share
-            if gap <= freed:
-                return remembered
+    def _fits(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan | None:
+        for clusters in groups:
+            division = place(facts, clusters, self.federation.free)
+            if division is not None:
+                message = texts.fits(facts.unit, division or facts.held)
+                return plan(facts, "Fits", message, domain=",".join(division or facts.held), division=division)
         return None
 
-    def _candidates(self, facts: BindingFacts, cluster: str) -> list[BindingFacts]:
-        """Lower ones that are scheduled there, of the same scheduler, from the lowest priority up."""
-        scheduler = facts.binding.spec.scheduler_name
-        return sorted(
-            (
-                other
-                for other in self.federation.bindings
-                if other.binding.kind == "ResourceBinding"
-                and other.priority < facts.priority
-                and other.binding.spec.scheduler_name == scheduler
-                and other.on(cluster).positive()
-            ),
-            key=lambda other: (other.priority, -other.created, other.unit),
-        )
+    def _refusal(self, facts: BindingFacts) -> FederationPlan | None:
+        """Why a binding that fits nowhere may not preempt."""
+        if not self.settings.gate("PriorityBasedPreemptiveScheduling"):
+            return self._refuse(facts, texts.nowhere(facts.unit, texts.GATE_OFF))
+        if facts.preemption_policy == "Never":
+            return self._refuse(facts, texts.nowhere(facts.unit, texts.NEVER))
+        if facts.binding.kind != "ResourceBinding":
+            return self._refuse(facts, texts.nowhere(facts.unit, texts.CLUSTER_SCOPED_PREEMPTOR))
+        return None
 
-    def _plan(
-        self,
-        facts: BindingFacts,
-        domain: str,
-        victims: list[BindingFacts],
-        answers: dict[str, list[BindingFacts]],
-        criterion: str,
-    ) -> Plan:
-        return Plan(
-            facts.unit,
-            NAME,
-            "Preempt",
-            texts.preempts(facts.unit, domain, [other.unit for other in victims], 0),
-            domain=domain,
-            placement={facts.unit: domain},
-            victims=[Victim(other.unit, LowerPriority(other.priority, facts.priority)) for other in victims],
-            criterion=criterion,
-            details=self._explain(answers),
-        )
+    def _refuse(self, facts: BindingFacts, message: str, *, asked: bool = False) -> FederationPlan:
+        details = Explanation(self.federation, facts, None, asked=asked)
+        return plan(facts, "Unschedulable", message, details=details)
 
-    def _explain(self, answers: dict[str, list[BindingFacts]]) -> Callable[[], Details]:
-        return partial(self._details, answers, self.world.version)
+    # 3. Victims that are still leaving
 
-    def _details(self, answers: dict[str, list[BindingFacts]], version: int) -> Details:
-        if self.world.version != version:
-            raise StalePlan("the world has moved on since the plan was made")
-        return Details({name: Cost([other.unit for other in victims]) for name, victims in answers.items()})
+    def _waits(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan | None:
+        soon = self.federation.free_soon(facts)
+        if soon == self.federation.free:
+            return None
+        for clusters in groups:
+            division = place(facts, clusters, soon)
+            if division is not None:
+                leaving = self._awaited(facts, division, soon)
+                message = texts.waits(facts.unit, list(division), leaving)
+                domain = ",".join(division)
+                return plan(facts, "Wait", message, domain=domain, division=division, waiting_for=leaving)
+        return None
+
+    def _awaited(self, facts: BindingFacts, division: Mapping[str, int], soon: Mapping[str, Resources]) -> list[str]:
+        """Those who leave the clusters that it will go to."""
+        changed = [name for name in division if soon[name] != self.federation.free[name]]
+        units = (other.unit for name in changed for other in self.federation.leaving(name) if other is not facts)
+        return list(dict.fromkeys(units))
+
+    # 4. to 6. Preemption
+
+    def _preempts(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan:
+        for clusters in groups:
+            answer = PreemptionSearch(self.federation, facts, clusters).run()
+            if answer is None:
+                continue
+            victims = list(dict.fromkeys(other.unit for other, _ in answer.evictions))
+            return plan(
+                facts,
+                "Preempt",
+                texts.preempts(facts.unit, answer.domain, victims, answer.gap),
+                domain=answer.domain,
+                division=answer.division,
+                answer=answer,
+                details=Explanation(self.federation, facts, answer, asked=True),
+            )
+        why = texts.NOBODY_HOLDS_IT if any(groups) else texts.NO_CLUSTERS
+        return self._refuse(facts, texts.refused(facts.unit, why), asked=True)
+
+    # 7. What a cycle does with a plan
+
+    def commit(self, made: Plan) -> None:
+        """In the world that is looked at: victims have left, the binding is scheduled or its place is held."""
+        if not isinstance(made, FederationPlan):
+            return
+        gone: dict[BindingKey, set[str]] = {}
+        for other, cluster in made.evictions:
+            gone.setdefault(other.key, set()).add(cluster)
+            self.federation.take(other.request, {cluster: -other.held[cluster]})
+        for key, clusters in gone.items():
+            other = self._current(key)
+            self.world.put(without(other, clusters))
+        if made.division:
+            facts = self._current(made.key)
+            self.federation.take(facts.request, made.division)
+            if made.outcome == "Fits":
+                self.world.put(scheduled(facts, made.division))
+        self.federation.refresh()
+
+    def _current(self, key: BindingKey) -> BindingFacts:
+        facts = self.federation.find(key)
+        if facts is None:
+            raise LookupError(f"{'/'.join(key)} is gone")
+        return facts

@@ -5,7 +5,7 @@ Readiness, the API of the resource, taints and affinity, each under the words th
 
 from __future__ import annotations
 
-from reprieve import texts
+from reprieve import texts_federation as texts
 from reprieve.engine.reach import tolerates
 from reprieve.objects.karmada import BindingSpec, Cluster, ClusterAffinity, Placement
 from reprieve.objects.meta import Reference, SelectorRequirement, find_condition

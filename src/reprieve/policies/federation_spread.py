@@ -32,16 +32,18 @@ class Spread:
         groups = {name: [_groups(item, cluster) for item in constraints] for name, cluster in clusters.items()}
         self._groups = {name: found for name, found in groups.items() if all(found)}
 
-    def select(self, room: Mapping[str, int], enough: Callable[[list[str]], bool]) -> Selection | None:
-        """The first set of clusters with room that satisfies the constraints and is enough."""
+    def select(
+        self, room: Mapping[str, int], enough: Callable[[list[str]], bool], *, widely: bool = False
+    ) -> Selection | None:
+        """The first set of clusters with room that satisfies the constraints and is enough; `widely`: a large one."""
         able = [name for name in sorted(room, key=lambda name: (-room[name], name)) if name in self._groups]
-        for allowed in self._allowed(able, room):
-            selection = self._fill(allowed, enough)
+        for allowed in self._allowed(able, room, widely=widely):
+            selection = self._fill(allowed, enough, widely=widely)
             if selection is not None:
                 return selection
         return None
 
-    def _allowed(self, able: list[str], room: Mapping[str, int]) -> Iterator[list[str]]:
+    def _allowed(self, able: list[str], room: Mapping[str, int], *, widely: bool) -> Iterator[list[str]]:
         """Clusters within each set of groups of the first constraint that is not about clusters themselves."""
         place = next((place for place, item in enumerate(self._constraints) if item.spread_by_field != "cluster"), None)
         if place is None:
@@ -54,11 +56,13 @@ class Spread:
         order = sorted(size, key=lambda group: (-size[group], group))
         item = self._constraints[place]
         counts = range(max(1, item.min_groups), min(item.max_groups or len(order), len(order)) + 1)
-        sets = (set(chosen) for count in counts for chosen in combinations(order, count))
+        sets = (
+            set(chosen) for count in (reversed(counts) if widely else counts) for chosen in combinations(order, count)
+        )
         for chosen in islice(sets, _MOST_TRIES):
             yield [name for name in able if self._groups[name][place] <= chosen]
 
-    def _fill(self, able: list[str], enough: Callable[[list[str]], bool]) -> Selection | None:
+    def _fill(self, able: list[str], enough: Callable[[list[str]], bool], *, widely: bool) -> Selection | None:
         needed: list[str] = []
         for name in able:
             if self._short(needed) and self._brings(name, needed) and self._within([*needed, name]):
@@ -67,7 +71,7 @@ class Spread:
             return None
         chosen = list(needed)
         for name in able:
-            if enough(chosen):
+            if not widely and enough(chosen):
                 break
             if name not in chosen and self._within([*chosen, name]):
                 chosen.append(name)

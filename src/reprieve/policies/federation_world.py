@@ -1,65 +1,25 @@
-"""Karmada's objects as the federation policy sees them: what clusters have left, what bindings ask for and rank at."""
+"""Karmada's objects as the federation policy sees them: what clusters have left, who is there, who ranks how.
+
+It follows the journal of the world. What a cluster has left is what it reports, changed by what has been decided since
+its last report, so that the next decision sees what the ones before gave away and freed.
+"""
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping
-from typing import Any
 
-from reprieve.engine.reach import tolerates
 from reprieve.objects.core import Controller, Job
-from reprieve.objects.karmada import (
-    CLUSTER_POLICY_ANNOTATION,
-    POLICY_ANNOTATION,
-    POLICY_NAMESPACE_ANNOTATION,
-    Cluster,
-    ClusterAffinity,
-    Placement,
-    PropagationPolicy,
-    ResourceBinding,
-)
-from reprieve.objects.meta import SelectorRequirement, find_condition
-from reprieve.objects.pods import PodSpec
+from reprieve.objects.karmada import Cluster, PropagationPolicy, ResourceBinding
 from reprieve.objects.priorities import Priority, of_scheduled_binding
+from reprieve.objects.scheduling import PriorityClass
+from reprieve.policies.federation_bindings import BindingFacts, BindingKey, Residents
+from reprieve.policies.federation_detector import policy_of, template_of
 from reprieve.resources import NOTHING, Resources
-from reprieve.world import World, microseconds
+from reprieve.world import Change, World
 
-DUPLICATED = "Duplicated"
-
-
-class BindingFacts:
-    """What decisions ask about a binding."""
-
-    def __init__(self, binding: ResourceBinding, priority: Priority) -> None:
-        self.binding = binding
-        self.key = (binding.kind, binding.namespace, binding.name)
-        self.unit = f"{binding.kind}/{binding.namespace if binding.kind == 'ResourceBinding' else ''}/{binding.name}"
-        self.priority = priority.value
-        self.preemption_policy = priority.preemption_policy
-        self.created = microseconds(binding.metadata.creation_timestamp)
-        requirements = binding.spec.replica_requirements
-        self.request: Resources = requirements.resource_request if requirements else NOTHING
-        scheduling = binding.spec.placement.replica_scheduling if binding.spec.placement else None
-        self.duplicated = scheduling is None or scheduling.replica_scheduling_type == DUPLICATED
-
-    @property
-    def pending(self) -> bool:
-        return not self.binding.spec.clusters
-
-    @property
-    def placement(self) -> Placement:
-        return self.binding.spec.placement or Placement()
-
-    def on(self, cluster: str) -> Resources:
-        """What it uses of a cluster it is scheduled to."""
-        for target in self.binding.spec.clusters:
-            if target.name == cluster:
-                return self.request * (self.binding.spec.replicas if self.duplicated else target.replicas)
-        return NOTHING
-
-    @property
-    def whole(self) -> Resources:
-        """What all its replicas ask for."""
-        return self.request * self.binding.spec.replicas
+_RESOLVING = (PriorityClass, PropagationPolicy, Controller, Job)
+"""What bindings that carry no priority yet take theirs from."""
 
 
 class Federation:
@@ -67,58 +27,116 @@ class Federation:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.clusters: dict[str, Cluster] = {cluster.name: cluster for cluster in world.all(Cluster)}
-        self.free: dict[str, Resources] = {name: _free(cluster) for name, cluster in self.clusters.items()}
-        self.bindings = [BindingFacts(binding, self.priority(binding)) for binding in world.all(ResourceBinding)]
+        self.clusters: dict[str, Cluster] = {}
+        self.free: dict[str, Resources] = {}
+        self.residents: dict[str, Residents] = {}
+        self._facts: dict[BindingKey, BindingFacts] = {}
+        self._leaving: dict[str, list[BindingFacts]] = {}
+        self._unresolved: set[BindingKey] = set()
+        self._version = -1
+        self.refresh()
 
-    def priority(self, binding: ResourceBinding) -> Priority:
-        """What a binding carries; else what the policy that made it says."""
+    @property
+    def bindings(self) -> list[BindingFacts]:
+        return list(self._facts.values())
+
+    def find(self, key: BindingKey) -> BindingFacts | None:
+        return self._facts.get(key)
+
+    def refresh(self) -> None:
+        """Take in what has changed in the world."""
+        if self._version == self.world.version:
+            return
+        changes = self.world.changes_since(self._version) if self._version >= 0 else None
+        self._version = self.world.version
+        if changes is None:
+            self._read_all()
+            return
+        for change in changes:
+            self._take_in(change)
+        if any(change.kind in _RESOLVING for change in changes):
+            for key in list(self._unresolved):
+                self._put(self._facts[key].binding)
+
+    def _read_all(self) -> None:
+        for index in (self.clusters, self.free, self.residents, self._facts, self._leaving):
+            index.clear()
+        self._unresolved.clear()
+        for cluster in self.world.all(Cluster):
+            self._report(cluster)
+        for binding in self.world.all(ResourceBinding):
+            self._add(self._read(binding), sort=False)
+        for residents in self.residents.values():
+            residents.settle()
+
+    def _take_in(self, change: Change) -> None:
+        if change.kind is Cluster:
+            self.clusters.pop(change.key[1], None)
+            if change.new is not None:
+                self._report(change.new)
+        elif change.kind is ResourceBinding and change.new is not None:
+            self._put(change.new)
+        elif change.kind is ResourceBinding:
+            self._remove((change.old.kind, *change.key))
+
+    def _report(self, cluster: Cluster) -> None:
+        self.clusters[cluster.name] = cluster
+        self.free[cluster.name] = _free(cluster)
+
+    # Bindings
+
+    def _put(self, binding: ResourceBinding) -> None:
+        self._remove((binding.kind, binding.namespace, binding.name))
+        self._add(self._read(binding), sort=True)
+
+    def _read(self, binding: ResourceBinding) -> BindingFacts:
         carried = of_scheduled_binding(binding)
-        if carried is not None:
-            return carried
-        policy = self._policy(binding)
+        return BindingFacts(binding, carried or self._resolve(binding))
+
+    def _resolve(self, binding: ResourceBinding) -> Priority:
+        """What the policy that made a binding says. Once a binding carries its priority, that is what counts."""
+        self._unresolved.add((binding.kind, binding.namespace, binding.name))
+        policy = policy_of(self.world, binding)
         asked = policy.spec.schedule_priority if policy is not None else None
-        return self.world.classes.of_binding(asked, self._template(binding))
+        return self.world.classes.of_binding(asked, template_of(self.world, binding))
 
-    def _policy(self, binding: ResourceBinding) -> PropagationPolicy | None:
-        """The policy that a binding's annotations name."""
-        said: Mapping[str, str] = {**binding.metadata.labels, **binding.metadata.annotations}
-        if POLICY_ANNOTATION in said:
-            namespace = said.get(POLICY_NAMESPACE_ANNOTATION, binding.namespace)
-            return self.world.get(PropagationPolicy, said[POLICY_ANNOTATION], namespace)
-        name = said.get(CLUSTER_POLICY_ANNOTATION, "")
-        return self.world.get(PropagationPolicy, name, called="ClusterPropagationPolicy") if name else None
+    def _add(self, facts: BindingFacts, *, sort: bool) -> None:
+        self._facts[facts.key] = facts
+        for name in facts.held:
+            residents = self.residents.setdefault(name, Residents(name))
+            residents.add(facts, sort=sort)
+        for name in facts.leaving:
+            insort(self._leaving.setdefault(name, []), facts, key=lambda item: item.order)
 
-    def _template(self, binding: ResourceBinding) -> PodSpec | None:
-        """The pod template of the resource that is bound."""
-        reference = binding.spec.resource
-        namespace = reference.namespace or binding.namespace
-        found: Any = self.world.get(Controller, reference.name, namespace, called=reference.kind)
-        if found is None:
-            found = self.world.get(Job, reference.name, namespace)
-        return found.spec.template.spec if found is not None else None
+    def _remove(self, key: BindingKey) -> None:
+        facts = self._facts.pop(key, None)
+        self._unresolved.discard(key)
+        if facts is None:
+            return
+        for name in facts.held:
+            self.residents[name].remove(facts)
+        for name in facts.leaving:
+            self._leaving[name].remove(facts)
 
-    def reachable(self, facts: BindingFacts) -> list[str]:
-        """Clusters that the placement allows: by affinity, in the order of its groups, and by taints."""
-        placement = facts.placement
-        groups: tuple[ClusterAffinity, ...] = placement.cluster_affinities or (
-            (placement.cluster_affinity,) if placement.cluster_affinity else (ClusterAffinity(),)
-        )
-        for group in groups:
-            found = [name for name, cluster in sorted(self.clusters.items()) if self._suits(cluster, group, placement)]
-            if found:
-                return found
-        return []
+    # What decisions change
 
-    def _suits(self, cluster: Cluster, group: ClusterAffinity, placement: Placement) -> bool:
-        ready = find_condition(cluster.status.conditions, "Ready")
-        if ready is not None and ready.status != "True":
-            return False
-        tolerated = all(
-            taint.effect == "PreferNoSchedule" or any(tolerates(item, taint) for item in placement.cluster_tolerations)
-            for taint in cluster.spec.taints
-        )
-        return tolerated and _meant(cluster, group)
+    def leaving(self, cluster: str) -> list[BindingFacts]:
+        """Those who have been told to leave a cluster and still use it."""
+        return self._leaving.get(cluster, [])
+
+    def free_soon(self, facts: BindingFacts) -> dict[str, Resources]:
+        """What clusters will have left for a binding when all others who are leaving are gone."""
+        soon = dict(self.free)
+        for name, leaving in self._leaving.items():
+            for other in leaving:
+                if name in soon and other is not facts:
+                    soon[name] += other.request * other.leaving[name]
+        return soon
+
+    def take(self, request: Resources, division: Mapping[str, int]) -> None:
+        """Clusters have so much less, until they report again."""
+        for name, replicas in division.items():
+            self.free[name] = self.free.get(name, NOTHING) - request * replicas
 
 
 def _free(cluster: Cluster) -> Resources:
@@ -126,27 +144,3 @@ def _free(cluster: Cluster) -> Resources:
     if summary is None:
         return NOTHING
     return summary.allocatable - summary.allocated - summary.allocating
-
-
-def _meant(cluster: Cluster, group: ClusterAffinity) -> bool:
-    if cluster.name in group.exclude or (group.cluster_names and cluster.name not in group.cluster_names):
-        return False
-    if group.label_selector is not None and not group.label_selector.matches(cluster.metadata.labels):
-        return False
-    expressions = group.field_selector.match_expressions if group.field_selector else ()
-    return all(_field_holds(item, cluster) for item in expressions)
-
-
-def _field_holds(requirement: SelectorRequirement, cluster: Cluster) -> bool:
-    spec = cluster.spec
-    values = {"provider": {spec.provider}, "region": {spec.region}, "zone": {spec.zone, *spec.zones}}
-    found = values.get(requirement.key, set()) - {""}
-    match requirement.operator:
-        case "In":
-            return bool(found & set(requirement.values))
-        case "NotIn":
-            return not found & set(requirement.values)
-        case "Exists":
-            return bool(found)
-        case "DoesNotExist":
-            return not found

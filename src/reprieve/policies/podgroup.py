@@ -32,7 +32,8 @@ from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
 from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reason, Reprieved, SparedByBudget
 from reprieve.engine.rules import KnownClass, Nobody, NobodyAbove, OnlyLowerPriority, Tolerating
 from reprieve.engine.search import TIE_BREAK, Choice, Criterion, choose
-from reprieve.engine.table import SHIFT, NodeTable
+from reprieve.engine.shelves import SHIFT
+from reprieve.engine.table import NodeTable
 from reprieve.engine.trial import Gang, Trial
 from reprieve.engine.units import Unit
 from reprieve.policies.groups import Group

@@ -18,7 +18,8 @@ from reprieve.engine.giving_back import Giver
 from reprieve.engine.labels import NodeLabels
 from reprieve.engine.outlook import Rule
 from reprieve.engine.rules import KeptByBudget, NobodyAbove
-from reprieve.engine.table import Mark, NodeTable
+from reprieve.engine.shelves import Mark
+from reprieve.engine.table import NodeTable
 from reprieve.engine.trial import Gang, Trial
 from reprieve.engine.units import Unit
 

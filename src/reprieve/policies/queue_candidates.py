@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reprieve.engine.columns import Interner, Ints, Mask, resized
-from reprieve.engine.table import NOBODY, NodeTable
+from reprieve.engine.shelves import NOBODY
+from reprieve.engine.table import NodeTable
 from reprieve.engine.units import Share
 from reprieve.objects.core import Node
 from reprieve.objects.pods import Pod
@@ -43,6 +44,10 @@ class Candidate(NamedTuple):
     leads: bool
 
     @property
+    def reluctant(self) -> bool:
+        return self.opted_out or self.leads
+
+    @property
     def order(self) -> tuple[bool, bool, int, str]:
         """Law 1: who opted out last, then who leads its application; the youngest first."""
         return self.opted_out, self.leads, -self.facts.created, self.facts.unit
@@ -54,6 +59,7 @@ class QueueColumns:
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._world = table.world
+        self._version = 0
         self._rebuild()
 
     def sync(self) -> None:
@@ -64,6 +70,8 @@ class QueueColumns:
         touched: set[str] = set()
         for change in changes:
             touched |= self._touched(change)
+        for unit in self._table.groups.values():  # where one of their pods moves, all their shares may
+            touched |= unit.shares.keys()
         self._write(node for name in touched if (node := self._table.index.get(name)) is not None)
         self._version = self._world.version
         return None
@@ -164,7 +172,7 @@ class Candidates:
     def _falls_below(self, name: str) -> Mask:
         """Law 2, as things are: it alone is more than its queue may lose."""
         amounts = self._amounts(name)
-        return (amounts > 0) & (amounts > self.standing.spare[name][self.queue])
+        return np.asarray((amounts > 0) & (amounts > self.standing.spare[name][self.queue]))
 
     @property
     def mask(self) -> Mask:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from heapq import heappop, heappush
 
 from reprieve.objects.meta import ObjectMeta
 from reprieve.objects.scheduling import ALLOW_PREEMPTION
@@ -69,6 +70,8 @@ class Applications:
     def __init__(self) -> None:
         self._members: dict[str, dict[Key, PodFacts]] = {}
         self._first: dict[str, PodFacts] = {}
+        self._by_age: dict[str, list[tuple[int, Key]]] = {}
+        """A heap for each application; it may still hold pods that are gone."""
 
     def leads(self, facts: PodFacts) -> bool:
         first = self._first.get(application(facts))
@@ -80,6 +83,7 @@ class Applications:
         if not name or facts.pod.finished:
             return set()
         self._members.setdefault(name, {})[facts.key] = facts
+        self._note_age(name, facts)
         first = self._first.get(name)
         if first is not None and first.key != facts.key and _age(first) < _age(facts):
             return set()
@@ -93,10 +97,21 @@ class Applications:
         if members.pop(facts.key, None) is None or not self.leads(facts):
             return set()
         if not members:
-            del self._members[name], self._first[name]
+            del self._members[name], self._first[name], self._by_age[name]
             return {facts.node}
-        self._first[name] = min(members.values(), key=_age)
+        self._first[name] = self._earliest(members, self._by_age[name])
         return {facts.node, self._first[name].node}
+
+    def _note_age(self, name: str, facts: PodFacts) -> None:
+        by_age, members = self._by_age.setdefault(name, []), self._members[name]
+        heappush(by_age, _age(facts))
+        if len(by_age) > 2 * len(members) + 16:
+            by_age[:] = sorted(_age(member) for member in members.values())
+
+    def _earliest(self, members: dict[Key, PodFacts], by_age: list[tuple[int, Key]]) -> PodFacts:
+        while (known := members.get(by_age[0][1])) is None or _age(known) != by_age[0]:
+            heappop(by_age)
+        return known
 
 
 def _age(facts: PodFacts) -> tuple[int, Key]:

@@ -53,7 +53,7 @@ class QueueNode:
         """Pods of the queue and below it that have been nominated to a node, and do not run yet."""
         policy = properties.get("preemption.policy", "").lower() if parent else ""
         self.fenced = policy == "fence"
-        self.disabled = policy == "disabled" if policy else parent is not None and parent.disabled
+        self.disabled: bool = policy == "disabled" if policy else parent is not None and parent.disabled
         """Whether its pods are nobody's victims."""
         self.delay = preemption_delay(properties)
         """Seconds that a request in it waits before it may preempt."""

@@ -118,7 +118,7 @@ class _Cycle:
             return Verdict(nominee, "Unschedulable", texts.NOBODY_MAY_GO)
         until = self._policy.waits_until(nominee) if nominee.targets else None
         if until is not None:
-            return Verdict(nominee._replace(targets=[]), "Wait", texts.may_preempt_from(until))
+            return Verdict(nominee, "Wait", texts.may_preempt_from(until))
         if not any(target.facts.key in self._claimed for target in nominee.targets):
             return self._claim(nominee)
         if not self._settings.gate("RecomputeAssignmentUponPreemptionTargetsOverlap"):

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import takewhile
 
 from reprieve import texts
 from reprieve.engine.plan import Cost, Details, Outcome, Plan, Spared, StalePlan, Victim
 from reprieve.engine.quota import FlavorResource, QuotaNode
-from reprieve.engine.reasons import NotContested, QueuePolicy, QuotaTaken, Reason, Reprieved, WithinQuota
+from reprieve.engine.reasons import (
+    NotContested,
+    NotEnough,
+    QueueClosed,
+    QueuePolicy,
+    QuotaTaken,
+    Reason,
+    Reprieved,
+    WithinQuota,
+)
 from reprieve.policies.quota import NAME, Nominee, QuotaPolicy
-from reprieve.policies.quota_candidates import satisfies
+from reprieve.policies.quota_candidates import satisfies, uses
 from reprieve.policies.quota_cycle import Verdict
-from reprieve.policies.quota_flavors import FIT
+from reprieve.policies.quota_flavors import FIT, NO_FIT
 from reprieve.policies.quota_preemption import Target
 from reprieve.policies.quota_wishes import ends
 from reprieve.policies.quota_workloads import WorkloadFacts
-from reprieve.resources import print_amount
 
 
 def single(policy: QuotaPolicy, nominee: Nominee) -> Plan:
@@ -25,11 +34,12 @@ def single(policy: QuotaPolicy, nominee: Nominee) -> Plan:
         return plan(policy, Verdict(nominee, "Fits"))
     until = policy.waits_until(nominee) if nominee.targets else None
     if until is not None:
-        return plan(policy, Verdict(nominee._replace(targets=[]), "Wait", texts.may_preempt_from(until)))
+        return plan(policy, Verdict(nominee, "Wait", texts.may_preempt_from(until)))
     if any(not target.facts.evicted for target in nominee.targets):
         return plan(policy, Verdict(nominee, "Preempt"))
-    reason = nominee.assignment.reason or texts.NOBODY_MAY_GO
-    return plan(policy, Verdict(nominee, "Wait" if nominee.targets else "Unschedulable", reason))
+    if nominee.targets:
+        return plan(policy, Verdict(nominee, "Wait"))
+    return plan(policy, Verdict(nominee, "Unschedulable", nominee.assignment.reason or texts.NOBODY_MAY_GO))
 
 
 def plan(policy: QuotaPolicy, verdict: Verdict) -> Plan:
@@ -46,12 +56,20 @@ def plan(policy: QuotaPolicy, verdict: Verdict) -> Plan:
         _message(verdict, new, leaving),
         domain=",".join(sorted(flavors)),
         victims=[
-            Victim(target.facts.unit, _reason(nominee, target), ends=ends(target.facts.workload))
-            for target in new
+            Victim(target.facts.unit, _reason(nominee, target), ends=ends(target.facts.workload)) for target in new
         ],
         waiting_for=leaving if outcome in ("Preempt", "Wait") else [],
         details=_explain(policy, nominee, new),
     )
+
+
+def whereabouts(facts: WorkloadFacts) -> str:
+    """What a workload is doing, in a sentence."""
+    queue = facts.queue
+    if facts.pending or queue is None:
+        return texts.quota_pending(facts.unit, facts.workload.spec.queue_name)
+    used = [(*key, queue.used(key), queue.quota(key).nominal) for key in sorted(facts.usage)]
+    return texts.quota_whereabouts(facts.unit, queue.name, used, leaving=facts.evicted)
 
 
 def _reason(nominee: Nominee, target: Target) -> QuotaTaken:
@@ -66,7 +84,7 @@ def _message(verdict: Verdict, new: list[Target], leaving: list[str]) -> str:
         return texts.quota_fits(unit, queue, _flavors(nominee))
     if verdict.outcome == "Preempt":
         return texts.quota_preempts(unit, queue, [target.facts.unit for target in new], _takings(nominee, new))
-    if verdict.outcome == "Wait" and leaving:
+    if verdict.outcome == "Wait" and not verdict.reason:
         return texts.waits_for_victims(unit, queue, leaving)
     return texts.quota_refused(unit, queue, verdict.reason)
 
@@ -90,14 +108,7 @@ def _takings(nominee: Nominee, new: Iterable[Target]) -> list[str]:
             for key in nominee.assignment.contested:
                 amounts[key] = amounts.get(key, 0) + target.facts.usage.get(key, 0)
     return [
-        texts.taken_from(
-            name,
-            print_amount(key[1], amount),
-            key[1],
-            print_amount(key[1], max(0, queue.used(key) - queue.quota(key).nominal)),
-            print_amount(key[1], queue.used(key) - amount),
-            print_amount(key[1], queue.quota(key).nominal),
-        )
+        texts.taken_from(name, key[1], amount, queue.used(key), queue.quota(key).nominal)
         for name, (queue, amounts) in taken.items()
         for key, amount in sorted(amounts.items())
         if amount
@@ -111,6 +122,8 @@ def _explain(policy: QuotaPolicy, nominee: Nominee, new: list[Target]) -> Callab
 def _details(policy: QuotaPolicy, nominee: Nominee, new: list[Target], version: int) -> Details:
     if policy.quota.world.version != version:
         raise StalePlan(f"the world has moved on since the plan for {nominee.facts.unit} was made")
+    if nominee.assignment.mode == NO_FIT:
+        return Details()  # nobody was looked at: no flavor could ever hold it
     flavors = ",".join(sorted({flavor for flavor, _ in nominee.assignment.contested}))
     costs = {flavors: Cost([target.facts.unit for target in new])} if new else {}
     gone = {target.facts.key for target in nominee.targets}
@@ -124,15 +137,19 @@ def _details(policy: QuotaPolicy, nominee: Nominee, new: list[Target], version: 
 
 
 def _why(policy: QuotaPolicy, nominee: Nominee, facts: WorkloadFacts) -> Reason:
+    """The first rule that spares an admitted workload."""
     contested = nominee.assignment.contested
-    if not any(facts.usage.get(key, 0) for key in contested):
+    if facts.queue is None or not uses(facts, contested):
         return NotContested()
+    if facts.queue.name in policy.quota.closed:
+        return QueueClosed(facts.queue.name)
     preemption = policy.quota.specs[nominee.queue.name].preemption
     own = facts.queue is nominee.queue
     rule = preemption.within_cluster_queue if own else preemption.reclaim_within_cohort
     if not satisfies(rule, nominee.facts, facts):
-        name = facts.queue.name if facts.queue else ""
-        return QueuePolicy(rule or "Never", name, facts.boosted, nominee.facts.boosted)
-    if not own and facts.queue is not None and facts.queue.within(contested):
-        return WithinQuota(facts.queue.name)
-    return Reprieved()
+        return QueuePolicy(rule or "Never", facts.queue.name, facts.boosted, nominee.facts.boosted)
+    shared = {id(node) for node in (nominee.queue, *nominee.queue.path())}
+    for node in takewhile(lambda node: id(node) not in shared, (facts.queue, *facts.queue.path())):
+        if node.within(contested):
+            return WithinQuota(node.name)
+    return Reprieved() if nominee.targets else NotEnough()

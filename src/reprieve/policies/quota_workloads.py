@@ -58,6 +58,11 @@ class WorkloadFacts:
         self.rank: Order = ()
         """Its place among candidates, as long as that does not change with time."""
 
+    @property
+    def pending(self) -> bool:
+        """Whether it waits for quota."""
+        return self.workload.status.admission is None
+
 
 def _reserved_at(conditions: tuple[Condition, ...]) -> int:
     """Since when it has its quota; where nothing says so, it got it just now. v1alpha2 only knows Admitted."""

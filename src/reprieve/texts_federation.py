@@ -1,0 +1,72 @@
+"""What a person reads about bindings and member clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reprieve.resources import Resources, print_amount
+from reprieve.texts import count, listed
+
+# Why a cluster is out; each goes on from "frankfurt is ...".
+CLUSTER_NOT_READY = "not ready"
+CLUSTER_WITHOUT_API = "without the API of the resource"
+CLUSTER_TAINTED = "tainted, and the binding does not tolerate it"
+CLUSTER_NOT_MEANT = "not what its cluster affinity asks for"
+CLUSTER_BREAKS_SPREAD = "not enough for the spread constraints, whoever makes way"
+CLUSTER_SCOPED_PREEMPTOR = "cluster-scoped bindings do not preempt"
+GATE_OFF = "the gate PriorityBasedPreemptiveScheduling is off"
+NEVER = "its preemption policy is Never"
+NOBODY_HOLDS_IT = "in no cluster do bindings of lower priority hold what is missing"
+NO_CLUSTERS = "no cluster is within its reach"
+
+
+def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
+    return f"{unit} is scheduled to {listed(clusters)} already; nobody has to make way."
+
+
+def fits(unit: str, division: Mapping[str, int]) -> str:
+    return f"{unit} fits in {places(division)}; nobody has to make way."
+
+
+def preempts(unit: str, cluster: str, victims: Sequence[str], gap: Resources) -> str:
+    verb = "makes" if len(victims) == 1 else "make"
+    return f"{listed(victims)} {verb} way for {unit} in {cluster}, which is short of {amounts(gap)}."
+
+
+def refused(unit: str, why: str) -> str:
+    return f"{unit} stays pending: {why}."
+
+
+def nowhere(unit: str, why: str) -> str:
+    return f"{unit} fits nowhere, and {why}."
+
+
+def waits(unit: str, clusters: Sequence[str], leaving: Sequence[str]) -> str:
+    verb = "is" if len(leaving) == 1 else "are"
+    return f"{unit} waits for {listed(clusters)}: {listed(leaving)} {verb} still leaving."
+
+
+def short_of(gap: Resources, *, candidates: bool) -> str:
+    """Goes on from "frankfurt is ..."."""
+    who = "even without everybody who could make way" if candidates else "with nobody who may be asked to make way"
+    return f"short of {amounts(gap)}, {who}"
+
+
+def lacking(gap: Resources) -> str:
+    return f"short of {amounts(gap)}"
+
+
+def places(division: Mapping[str, int]) -> str:
+    """One cluster by its name, several with their replicas."""
+    if len(division) == 1 or not any(division.values()):
+        return listed(list(division))
+    return listed([f"{name} ({count(replicas, 'replica')})" for name, replicas in division.items()])
+
+
+def amounts(resources: Resources) -> str:
+    return listed([f"{print_amount(name, units)} {name}" for name, units in sorted(resources.items())])
+
+
+def preempted(cluster: str, preemptor: str, priority: int, above: int) -> str:
+    """What the event and the condition of a victim say."""
+    return f"makes way in {cluster} for {preemptor}: priority {priority} is below {above}, the preemptor's"

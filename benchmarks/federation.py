@@ -65,8 +65,8 @@ def _queue() -> float:
         queue = BindingQueue(lambda: now, by_priority=True)
         for key, priority in keys:
             queue.push(key, priority)
-        while (key := queue.pop()) is not None:
-            queue.done(key)
+        while (found := queue.pop()) is not None:
+            queue.done(found)
 
     return BINDINGS / best_of(3, work)
 
@@ -81,13 +81,13 @@ def _churn() -> float:
         for key, priority in keys:
             queue.push(key, priority)
         for number in range(BINDINGS // 2):
-            key = queue.pop()
-            if key is not None:
-                (queue.failed if number % 2 else queue.unschedulable)(key)
+            found = queue.pop()
+            if found is not None:
+                (queue.failed if number % 2 else queue.unschedulable)(found)
         now[0] = 20.0
         queue.move()
-        while (key := queue.pop()) is not None:
-            queue.done(key)
+        while (found := queue.pop()) is not None:
+            queue.done(found)
 
     return BINDINGS / best_of(3, work)
 

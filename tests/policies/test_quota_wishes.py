@@ -88,11 +88,12 @@ def test_a_victim_that_asked_to_end_is_shown_as_such(asks: str, want: str | None
     ],
 )
 def test_candidates_are_asked_in_the_order_of_the_settings(order: list[str] | None, want: str) -> None:
+    config: Dict = {"candidateOrder": order} if order else {}
     made = decide(
         running("early", "2026-01-01T08:00:00Z"),
         running("late", "2026-01-01T10:00:00Z"),
         running("high", "2026-01-01T11:00:00Z", priority=3),
-        **({"candidateOrder": order} if order else {}),
+        **config,
     )
     assert gone(made) == [want]
 

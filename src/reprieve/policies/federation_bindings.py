@@ -106,6 +106,7 @@ class Residents:
         self.cluster = cluster
         self.bindings: list[BindingFacts] = []
         self._columns: dict[str, Ints] = {}
+        self._tables: dict[tuple[str, ...], Ints] = {}
         self._masks: dict[str, Mask] = {}
 
     def settle(self) -> None:
@@ -129,6 +130,7 @@ class Residents:
 
     def _forget(self) -> None:
         self._columns.clear()
+        self._tables.clear()
         self._masks.clear()
 
     def lower(self, priority: int) -> int:
@@ -137,7 +139,11 @@ class Residents:
 
     def shares(self, names: list[str], ranks: int) -> Ints:
         """What the first so many hold, a column for each resource."""
-        return np.stack([self._column(name)[:ranks] for name in names], axis=1)
+        key = tuple(names)
+        found = self._tables.get(key)
+        if found is None:
+            found = self._tables[key] = np.stack([self._column(name) for name in names], axis=1)
+        return found[:ranks]
 
     def _column(self, name: str) -> Ints:
         found = self._columns.get(name)
@@ -157,7 +163,7 @@ class Residents:
 
 
 def protected(facts: BindingFacts, scheduler: str) -> bool:
-    """Whether a rule protects it from that scheduler, its priority aside: the same rules as below, for whole columns."""
+    """Whether a rule protects it from that scheduler, its priority aside: the rules below, for whole columns."""
     spec = facts.binding.spec
     leaves = facts.binding.metadata.deletion_timestamp is not None
     return facts.binding.kind != "ResourceBinding" or spec.scheduler_name != scheduler or leaves or not facts.request

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ class PreemptionSearch:
         """What is missing in a cluster for so many replicas."""
         return _gap(self._facts.request, replicas, self._federation.free.get(cluster, NOTHING))
 
-    def victims(self, cluster: str, gap: Resources, gone: Set[BindingKey] = frozenset()) -> list[BindingFacts] | None:
+    def victims(self, cluster: str, gap: Resources, gone: Collection[BindingKey] = ()) -> list[BindingFacts] | None:
         """Who covers the gap of a cluster, beside those who are gone; None: nobody does."""
         residents = self._federation.residents.get(cluster)
         if residents is None or not gap:

@@ -2,7 +2,7 @@
 
 1. Every constraint wants at least so many groups and at most so many; a cluster that says nothing of a field is out.
 2. Of the sets of groups that are allowed, small ones and roomy ones are tried first.
-3. In each, clusters that bring a group which is still missing come first, then the roomiest, until all fits.
+3. In each, clusters that bring most groups which are still missing come first, then the roomiest, until all fits.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Spread:
 
     def _fill(self, able: list[str], enough: Callable[[list[str]], bool], *, widely: bool) -> Selection | None:
         needed: list[str] = []
-        for name in able:
-            if self._short(needed) and self._brings(name, needed) and self._within([*needed, name]):
-                needed.append(name)
-        if self._short(needed):
-            return None
+        while self._short(needed):
+            bring = {name: found for name in able if name not in needed and (found := self._brings(name, needed))}
+            if not bring:
+                return None
+            needed.append(max(bring, key=lambda name: bring[name]))  # of equals, the first: the roomiest
         chosen = list(needed)
         for name in able:
             if not widely and enough(chosen):
@@ -90,11 +90,13 @@ class Spread:
         pairs = zip(self._counts(names), self._constraints, strict=True)
         return all(not item.max_groups or count <= item.max_groups for count, item in pairs)
 
-    def _brings(self, name: str, names: list[str]) -> bool:
-        """Whether a cluster adds a group to a constraint that has too few."""
-        before, after = self._counts(names), self._counts([*names, name])
-        lines = zip(before, after, self._constraints, strict=True)
-        return any(old < new and old < max(1, item.min_groups) for old, new, item in lines)
+    def _brings(self, name: str, names: list[str]) -> int:
+        """To how many constraints that have too few groups a cluster adds one; 0 where it would make too many."""
+        after = [*names, name]
+        if not self._within(after):
+            return 0
+        lines = zip(self._counts(names), self._counts(after), self._constraints, strict=True)
+        return sum(old < new and old < max(1, item.min_groups) for old, new, item in lines)
 
 
 def _groups(constraint: SpreadConstraint, cluster: Cluster) -> set[str]:

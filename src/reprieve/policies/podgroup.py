@@ -3,13 +3,15 @@
 1. A group that fits as it is preempts nobody. At least minCount of its pods are placed (without gang: one), and as many
    more as can be.
 2. A group whose policy is Never preempts nobody. While victims still leave a node that one of its pods is nominated
-   to, and the nominations are still good, nothing new is chosen.
+   to, nothing new is chosen, unless the places can no longer be had: nobody below the group can take them from it.
 3. Domains: the whole cluster, or each topology domain where the group asks for one.
 4. Potential victims: units of lower preemption priority, also those that reach outside the domain.
 5. Units whose budget would break are reprieved first, as far as the group can be placed without them.
-6. By binary search the lowest priority N is found such that the group can be placed with nobody above N touched.
+6. By binary search the lowest priority N is found such that as many of the group can be placed with nobody above N
+   touched as with everybody below the group gone.
 7. The group is placed with only units up to N making way.
-8. Victims are given back in order of importance, each unit whole or not at all, as long as all pods keep their place.
+8. Victims are given back, those first whose budget would break, then by importance, each unit whole or not at all, as
+   long as all pods keep their place.
 9. Of several domains the cheapest is chosen, by the criteria of the pod policy over all victims.
 Nothing is preempted for a group that cannot be placed.
 """

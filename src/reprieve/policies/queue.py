@@ -1,7 +1,8 @@
 """The queue policy: YuniKorn, the seven laws of preemption.
 
-1. A pod that fits its queues and some node preempts nobody. What was promised to others of equal or higher priority
-   counts as taken, on nodes and in queues; a pod that was nominated to a node takes that one if it can.
+1. A pod that fits its queues and some node preempts nobody. What was promised to others counts as taken, on nodes and
+   in queues, whatever their priority: between queues a higher number may be worth less, and who made way must not slip
+   back. A pod that was nominated to a node takes that one if it can.
 2. Before it may preempt, it has waited for the delay of its queue; its queue is under its guarantee with it (law 4).
    While enough pods leave already, it waits for them.
 3. Victims come from queues over their guarantee (law 5) inside the fence (law 7), of lower or equal priority (law 6),
@@ -42,6 +43,7 @@ from reprieve.world import PodFacts, World
 
 NAME = "queue"
 _SECOND = 1_000_000
+_LOWEST = -(2**62)
 
 
 class QueuePolicy:
@@ -68,8 +70,10 @@ class QueuePolicy:
         self.sync()
         before = self._table.fingerprint() if self.settings.validate else ""
         ask = Ask(facts, self.tree.queue_of(facts))
-        outlook = Outlook(self._table, self._pods.labels, Budgets(self._table), facts, [Nobody()])
         required = required_node(facts)
+        # Nominated pods of all priorities count as present, but for a pod that must run on its node.
+        below = _LOWEST if required is None else facts.priority
+        outlook = Outlook(self._table, self._pods.labels, Budgets(self._table), facts, [Nobody()], priority=below)
         plan = self._decide(ask, outlook, now) if required is None else self._on_its_node(ask, outlook, required)
         if before and self._table.fingerprint() != before:
             raise AssertionError(f"the search for {facts.unit} left the ledger changed")

@@ -176,7 +176,7 @@ class Candidates:
 
     @property
     def mask(self) -> Mask:
-        return self.why == 0
+        return np.asarray(self.why == 0)
 
     def column(self, name: str) -> Ints:
         return self._columns.column(name)

@@ -73,10 +73,10 @@ class QueueNode:
                     node.kept[name] = node.kept.get(name, 0) + sign * units
 
     def promised_to(self, others_than: PodFacts) -> Resources:
-        """What is promised to other pods of equal or higher priority: as good as used for those who come after."""
+        """What is promised to other pods: as good as used for those who come after."""
         total = Resources()
         for facts in self.promised.values():
-            if facts.priority >= others_than.priority and facts.key != others_than.key:
+            if facts.key != others_than.key:
                 total += held(facts)
         return total
 

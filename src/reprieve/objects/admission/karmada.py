@@ -9,7 +9,9 @@ from reprieve.objects import karmada
 from reprieve.objects.admission.metadata import check_unique
 from reprieve.objects.admission.neighbours import Neighbours
 from reprieve.objects.admission.pods import check_selector, check_taints, check_tolerations, missing_class
-from reprieve.objects.problems import Finding, found
+from reprieve.objects.problems import Finding, did_you_mean, found, one_of
+
+_FIELDS = ("provider", "region", "zone")
 
 
 def check_cluster(cluster: karmada.Cluster, _: Neighbours) -> Iterator[Finding]:
@@ -58,13 +60,28 @@ def _check_placement(path: str, placement: karmada.Placement) -> Iterator[Findin
     names = [term.affinity_name for term in placement.cluster_affinities]
     yield from check_unique(f"{path}.clusterAffinities", names, "affinityName")
     if placement.cluster_affinity is not None:
-        yield from check_selector(f"{path}.clusterAffinity.labelSelector", placement.cluster_affinity.label_selector)
+        yield from _check_affinity(f"{path}.clusterAffinity", placement.cluster_affinity)
     for index, term in enumerate(placement.cluster_affinities):
-        yield from check_selector(f"{path}.clusterAffinities[{index}].labelSelector", term.label_selector)
+        yield from _check_affinity(f"{path}.clusterAffinities[{index}]", term)
+        if not term.affinity_name:
+            yield Finding(f"{path}.clusterAffinities[{index}].affinityName", "empty", "it must be text")
     yield from check_tolerations(f"{path}.clusterTolerations", placement.cluster_tolerations)
     yield from _check_spread(f"{path}.spreadConstraints", placement.spread_constraints)
     if placement.replica_scheduling is not None:
         yield from _check_replicas(f"{path}.replicaScheduling", placement.replica_scheduling)
+
+
+def _check_affinity(path: str, affinity: karmada.ClusterAffinity) -> Iterator[Finding]:
+    yield from check_selector(f"{path}.labelSelector", affinity.label_selector)
+    expressions = affinity.field_selector.match_expressions if affinity.field_selector else ()
+    for index, item in enumerate(expressions):
+        place = f"{path}.fieldSelector.matchExpressions[{index}]"
+        if item.key not in _FIELDS:
+            yield Finding(f"{place}.key", found(item.key), one_of(_FIELDS), did_you_mean(item.key, _FIELDS))
+        if item.operator not in ("In", "NotIn"):
+            yield Finding(f"{place}.operator", found(item.operator), one_of(("In", "NotIn")))
+        elif not item.values:
+            yield Finding(f"{place}.values", "empty", f"at least one value with {item.operator}")
 
 
 def _check_spread(path: str, constraints: tuple[karmada.SpreadConstraint, ...]) -> Iterator[Finding]:
@@ -89,6 +106,10 @@ def _check_replicas(path: str, scheduling: karmada.ReplicaScheduling) -> Iterato
     weights = scheduling.weight_preference
     if weights is None:
         return
+    for index, rule in enumerate(weights.static_weight_list):
+        yield from _check_affinity(
+            f"{path}.weightPreference.staticWeightList[{index}].targetCluster", rule.target_cluster
+        )
     if scheduling.replica_division_preference != "Weighted":
         yield Finding(f"{path}.weightPreference", "set", "allowed only with replicaDivisionPreference Weighted")
     if weights.static_weight_list and weights.dynamic_weight:
@@ -104,6 +125,21 @@ def check_binding(binding: karmada.ResourceBinding, _: Neighbours) -> Iterator[F
     yield from check_unique("$.spec.clusters", [cluster.name for cluster in binding.spec.clusters])
     if binding.spec.placement is not None:
         yield from _check_placement("$.spec.placement", binding.spec.placement)
+    yield from _check_result(binding.spec)
+    carried = binding.spec.schedule_priority
+    if binding.kind == "ClusterResourceBinding" and carried and carried.preemption_policy != "Never":
+        right = "Never is used: cluster-scoped bindings take no part in preemption"
+        where = "$.spec.schedulePriority.preemptionPolicy"
+        yield Finding(where, found(carried.preemption_policy), right, severity="warning")
+
+
+def _check_result(spec: karmada.BindingSpec) -> Iterator[Finding]:
+    """Divided replicas that are more in clusters than there are: somebody else has counted."""
+    scheduling = spec.placement.replica_scheduling if spec.placement else None
+    placed = sum(target.replicas for target in spec.clusters)
+    if scheduling is not None and scheduling.replica_scheduling_type == "Divided" and placed > spec.replicas:
+        right = f"allowed: together at most replicas, {spec.replicas}"
+        yield Finding("$.spec.clusters", f"{placed} replicas", right, severity="warning")
 
 
 RULES: dict[type, Any] = {

@@ -88,7 +88,7 @@ class Maker:
         offered = node["status"]["allocatable"]
         left = {"cpu": int(offered["cpu"]) * 2, "memory": int(offered["memory"]), "pods": int(offered["pods"])}
         made: list[Dict] = []
-        for number in range(random.randint(0, 4)):
+        for number in range(random.randint(1, 5)):
             asked = {"cpu": random.choice([1, 2, 2, 3, 4]), "memory": self.memory(), "pods": 1}
             if all(left[key] >= asked[key] for key in asked):
                 left = {key: left[key] - asked[key] for key in left}

@@ -174,8 +174,10 @@ GROUPS = [
         "Workload/default/w is refused: its preemption priority 1 is below its priority 2, "
         "so that it and its like could preempt each other for ever.",
     ),
-    (" ".join(texts.priority_divergence([("a", 1), ("b", 0)], 2)),
-     "not the priority of all its pods: a has 1 and b has 0 2 is what counts for them"),
+    (
+        " ".join(texts.priority_divergence([("a", 1), ("b", 0)], 2)),
+        "not the priority of all its pods: a has 1 and b has 0 2 is what counts for them",
+    ),
 ]
 
 

@@ -118,7 +118,7 @@ class Planner:
 
     def single(self, preemptor: Preemptor, assignment: Mapping[str, Any] | None = None) -> Result:
         """The decision for one unit; `assignment` gives a quota workload its flavors."""
-        binding = self._binding(preemptor)
+        binding = self.binding(preemptor)
         if binding is not None:
             priorities = binding_priorities([binding])
             return self._result([decision(self._federation.decide(binding))], priorities=priorities)
@@ -159,14 +159,16 @@ class Planner:
         result = self._result(decisions, admitted, left, order, priorities)
         return msgspec.structs.replace(result, flavors=quota.flavors, counts=quota.counts)
 
-    def _binding(self, preemptor: Preemptor) -> BindingFacts | None:
-        kind, namespace, name = unit_of(preemptor)
+    def binding(self, preemptor: Preemptor, *, about: str = PREEMPTOR) -> BindingFacts | None:
+        """The binding that is asked about; None: it is something else."""
+        kind, namespace, name = unit_of(preemptor, about=about)
         if kind not in ("ResourceBinding", "ClusterResourceBinding"):
             return None
-        for facts in self._federation.federation.bindings:
-            if facts.key == (kind, namespace, name):
-                return facts
-        raise no_such_unit(f"{kind}/{namespace}/{name}", [facts.unit for facts in self._federation.federation.bindings])
+        facts = self._federation.federation.find((kind, namespace, name))
+        if facts is None:
+            known = [other.unit for other in self._federation.federation.bindings]
+            raise no_such_unit(f"{kind}/{namespace}/{name}", known, about=about)
+        return facts
 
     def quota_workload(self, preemptor: Preemptor, *, about: str = PREEMPTOR) -> WorkloadFacts | None:
         """The quota workload that is asked about; two APIs have a kind of that name, so a mapping may say which."""

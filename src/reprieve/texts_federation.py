@@ -24,13 +24,24 @@ def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
     return f"{unit} is scheduled to {listed(clusters)} already; nobody has to make way."
 
 
+NOT_RELATED = "it is in none of the clusters in question"
+
+
+def whereabouts(unit: str, clusters: Sequence[str]) -> str:
+    return f"{unit} is scheduled to {listed(clusters)}." if clusters else f"{unit} is pending: it holds no cluster."
+
+
 def fits(unit: str, division: Mapping[str, int]) -> str:
     return f"{unit} fits in {places(division)}; nobody has to make way."
 
 
-def preempts(unit: str, cluster: str, victims: Sequence[str], gap: Resources) -> str:
+def preempts(unit: str, domain: str, victims: Sequence[str], gap: Resources, division: Mapping[str, int]) -> str:
+    """Who makes way and what was missing; where its replicas go is said when that is not one cluster."""
+    clusters = domain.split(",")
     verb = "makes" if len(victims) == 1 else "make"
-    return f"{listed(victims)} {verb} way for {unit} in {cluster}, which is short of {amounts(gap)}."
+    short = f"which {'is' if len(clusters) == 1 else 'are'} short of {amounts(gap)}"
+    goes = f" It goes to {places(division)}." if len(division) > 1 else ""
+    return f"{listed(victims)} {verb} way for {unit} in {listed(clusters)}, {short}.{goes}"
 
 
 def refused(unit: str, why: str) -> str:

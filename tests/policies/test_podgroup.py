@@ -146,6 +146,21 @@ def test_low_units_go_first_wherever_they_run() -> None:
     assert victims(decide(nodes(4), others, gang(2))) == ["b", "c"]
 
 
+def test_a_pod_that_could_go_anywhere_does_not_push_another_up_to_higher_victims() -> None:
+    """Placed one after the other by cost alone, `job-1` would take n1 and leave only n3 to `job-2`."""
+    hosts = [node("n1", labels={"one": "", "two": ""}), node("n2", labels={"one": ""}), node("n3", labels={"two": ""})]
+    others = [running("a", "n1"), running("b", "n2"), running("c", "n3", 90)]
+    group, *members = gang(2)
+    for member, pool in zip(members, ("one", "two"), strict=True):
+        member["spec"]["nodeSelector"] = {pool: ""}
+    assert victims(decide(hosts, others, group, members)) == ["a", "b"]
+
+
+def test_as_many_units_go_as_one_pod_takes() -> None:
+    others = [running(name, "n1", priority, "1") for name, priority in zip("abcd", (40, 30, 20, 10), strict=True)]
+    assert victims(decide(nodes(1), others, gang(1, cpu="3"))) == ["b", "c", "d"]
+
+
 def test_budgets_come_before_priorities() -> None:
     covered = running("a", "n1", 10, labels={"app": "web"})
     others = [covered, running("b", "n2", 50), budget("web", {"app": "web"}, allowed=0)]

@@ -26,7 +26,7 @@ from tests.random_groups import FEATURES, GATES, NOW, Dict, random_gangs
 from tests.reference.cluster import unit_of
 from tests.reference.groups import NaiveUnit, Question, Where, at
 
-EXAMPLES = int(os.environ.get("GROUP_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("GROUP_EXAMPLES", "50"))
 WITHOUT_RACKS = tuple(name for name in FEATURES if name != "racks")
 EQUAL_SHAPES = tuple(name for name in WITHOUT_RACKS if name != "mixed")
 MOST_PLACEMENTS = 200
@@ -58,7 +58,7 @@ def single_pod(world: World) -> World:
 preemptors = st.one_of(random_gangs(), random_gangs().map(single_pod))
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=3 * EXAMPLES)
 @given(preemptors, st.sampled_from(["BestEffort", "Respect"]))
 def test_units_go_whole_and_only_below_the_preemptor(world: World, pdb: str) -> None:
     decision, question = plan(*world, pdb=pdb), Question(*world)
@@ -69,7 +69,7 @@ def test_units_go_whole_and_only_below_the_preemptor(world: World, pdb: str) -> 
         assert unit.priority < question.priority
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=3 * EXAMPLES)
 @given(preemptors)
 def test_nobody_makes_way_for_less_than_min_count(world: World) -> None:
     decision, question = plan(*world), Question(*world)
@@ -81,7 +81,7 @@ def test_nobody_makes_way_for_less_than_min_count(world: World) -> None:
         assert decision.victims == []
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=3 * EXAMPLES)
 @given(preemptors)
 def test_everybody_placed_fits_and_no_victim_could_have_stayed(world: World) -> None:
     decision, question = plan(*world), Question(*world)
@@ -188,7 +188,7 @@ def placements(question: Question, running: list[Dict]) -> Any:
     return islice(question.placements(running), MOST_PLACEMENTS)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=3 * EXAMPLES)
 @given(random_gangs(WITHOUT_RACKS).map(single_pod))
 def test_a_pod_is_told_of_every_node_what_the_plainest_search_finds(world: World) -> None:
     decision, question = plan(*world), Question(*world)

@@ -12,7 +12,7 @@ from tests.policies.queue_cycles import Cycles, preemptions
 from tests.queue_builders import in_queue, policy_over, queues, tree
 from tests.random_queues import Features, queue_world
 
-EXAMPLES = int(os.environ.get("QUEUE_RESTS", "60"))
+EXAMPLES = int(os.environ.get("QUEUE_RESTS", "200"))
 MOST_CYCLES = 40
 PROD, TEST = "root.parent.prod", "root.parent.test"
 

@@ -114,6 +114,8 @@ def made_anew(world: World) -> QueuePolicy:
 
 def change(world: World, random: Random) -> None:
     """One pod leaves, begins to leave, is nominated, or gets a node."""
+    if not world.pods:
+        return
     facts = random.choice(list(world.pods.values()))
     pod = facts.pod
     if facts.pending:

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from reprieve import texts
+from reprieve import texts, texts_federation
 from reprieve.cli.options import Config, Files, Gates, Now, settings_from
 from reprieve.cli.plan import print_warnings
 from reprieve.cli.show import grouped, show_decision
 from reprieve.objects.loading import load
-from reprieve.objects.meta import find_condition
+from reprieve.objects.meta import Condition, find_condition
 from reprieve.planning import Planner, usable, whereabouts
 from reprieve.policies import quota_plans
+from reprieve.policies.federation import NAME as FEDERATION
+from reprieve.policies.federation_bindings import BindingFacts
 from reprieve.policies.quota import NAME as QUOTA
 from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.questions import WHY_NOT, moment_of, question, unit_of
@@ -51,7 +53,7 @@ def explain(
     typer.echo("\n".join(lines))
 
 
-Known = PodFacts | WorkloadFacts
+Known = PodFacts | WorkloadFacts | BindingFacts
 
 
 def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
@@ -59,7 +61,8 @@ def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
     if isinstance(facts, PodFacts) and facts.pending and why_not is None:
         unit = _whole(planner, facts)
     if why_not is not None:
-        other = planner.quota_workload(why_not, about=WHY_NOT) or planner.pod(why_not, about=WHY_NOT)
+        unlike_pods = planner.quota_workload(why_not, about=WHY_NOT) or planner.binding(why_not, about=WHY_NOT)
+        other = unlike_pods or planner.pod(why_not, about=WHY_NOT)
         if other is facts:
             raise question(texts.names_the_preemptor(other.unit), about=WHY_NOT)
         yield from _why_not(planner.single(unit).decision, other)
@@ -70,9 +73,9 @@ def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
 
 
 def _known(planner: Planner, unit: str) -> Known | None:
-    """The pod or the quota workload of that name; None: it is a group."""
-    workload = planner.quota_workload(unit)
-    return workload or (planner.pod(unit) if unit_of(unit)[0] == "Pod" else None)
+    """The pod, the quota workload or the binding of that name; None: it is a group."""
+    found = planner.quota_workload(unit) or planner.binding(unit)
+    return found or (planner.pod(unit) if unit_of(unit)[0] == "Pod" else None)
 
 
 def _whole(planner: Planner, facts: PodFacts) -> str:
@@ -91,6 +94,8 @@ def _why_not(made: Decision, other: Known) -> Iterator[str]:
 
 
 def _whereabouts(facts: Known) -> str:
+    if isinstance(facts, BindingFacts):
+        return texts_federation.whereabouts(facts.unit, list(facts.held))
     return whereabouts(facts) if isinstance(facts, PodFacts) else quota_plans.whereabouts(facts)
 
 
@@ -102,25 +107,37 @@ def _why_spared(made: Decision, other: Known) -> str:
             return texts.cost_elsewhere(item["message"], item["domain"], cost["victims"]) if cost else item["message"]
     if isinstance(other, WorkloadFacts):
         return "" if other.pending else texts.NOT_RELATED
+    if isinstance(other, BindingFacts):
+        return texts_federation.NOT_RELATED if other.held else ""
     return texts.on_no_known_node(other.node) if other.node else ""
 
 
 def _resident(planner: Planner, facts: Known) -> Iterator[str]:
     """A unit that runs, leaves or is done: what it is, and who would have it make way."""
     yield _whereabouts(facts)
-    status = facts.pod.status if isinstance(facts, PodFacts) else facts.workload.status
     for name in ("DisruptionTarget", "Preempted"):
-        target = find_condition(status.conditions, name)
+        target = find_condition(_conditions(facts), name)
         if target is not None and target.status == "True":
             yield texts.marked(facts.unit, target.reason, target.message)
-    if isinstance(facts, WorkloadFacts) or facts.node:
+    if not isinstance(facts, PodFacts) or facts.node:
         yield from _before_the_pending(facts, planner.cycle().decisions)
 
 
+def _conditions(facts: Known) -> tuple[Condition, ...]:
+    if isinstance(facts, PodFacts):
+        return facts.pod.status.conditions
+    return facts.workload.status.conditions if isinstance(facts, WorkloadFacts) else facts.binding.status.conditions
+
+
 def _before_the_pending(facts: Known, decisions: list[Decision]) -> Iterator[str]:
-    """Whether one cycle over all that is pending would have it make way; quota and nodes are different matters."""
-    quota = isinstance(facts, WorkloadFacts)
-    asked = [made for made in decisions if made.outcome != "Fits" and (made.policy == QUOTA) == quota]
+    """Whether one cycle over all that is pending would have it make way; quota, clusters, nodes: each for itself."""
+    apart = {WorkloadFacts: QUOTA, BindingFacts: FEDERATION}
+    own = apart.get(type(facts), "")
+    asked = [
+        made
+        for made in decisions
+        if made.outcome != "Fits" and (made.policy if made.policy in apart.values() else "") == own
+    ]
     for made in asked:
         for victim in made.victims:
             if victim["unit"] == facts.unit:

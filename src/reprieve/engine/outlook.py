@@ -68,14 +68,17 @@ class Outlook:
         within: Mask | None = None,
         apart_from: frozenset[Key] = frozenset(),
         marked: bool = False,
+        vacated: bool = False,
     ) -> None:
         """For a member of a gang: its `priority`, the domain it stays `within`, those it goes with (`apart_from`).
 
-        `marked`: budgets were walked over all nodes, and the table says who would break one.
+        `marked`: budgets were walked over all nodes, and the table says who would break one. `vacated`: nominated pods
+        get what is leaving their node first, and only the rest of what they need from what is free.
         """
         self.table = table
         self._facts = facts
         self._marked = marked
+        self._vacated = vacated
         self._apart_from = apart_from
         self.budgets = budgets
         self.rules = rules
@@ -220,11 +223,32 @@ class Outlook:
         slack = table.allocatable[rows, nodes] - table.used[rows, nodes] - self._needs[:, None]
         for node, pods in self._above(facts, nodes).items():
             place = node if isinstance(nodes, slice) else int(np.searchsorted(nodes, node))
-            for other in pods:
-                slack[:, place] -= [min(other.requests.of(name), LARGEST) for name in self._names]
+            slack[:, place] -= self._promised(pods) - self._leaving_for(node, pods)
         if self.company is None:
             return slack
         return np.vstack([slack, *(row.slack[nodes] for row in self._company_rows())])
+
+    def _promised(self, pods: list[PodFacts]) -> Ints:
+        """What nominated pods need, row by row."""
+        needs = [[min(other.requests.of(name), LARGEST) for name in self._names] for other in pods]
+        return np.asarray(np.array(needs, dtype=np.int64).reshape(-1, len(self._names)).sum(axis=0))
+
+    def _leaving_for(self, node: int, pods: list[PodFacts]) -> Ints:
+        """What of that is leaving the node anyway."""
+        if not self._vacated:
+            return np.zeros(len(self._names), dtype=np.int64)
+        leaves = np.flatnonzero(self.table.ranks["leaves"][:, node])
+        leaving = self.table.requests[leaves][:, self._rows, node].sum(axis=0)
+        return np.asarray(np.minimum(self._promised(pods), leaving))
+
+    def when_all_left(self, facts: PodFacts) -> Mask:
+        """Where the pod fits once everybody is gone who is leaving already."""
+        slack, weights = self.with_weights(facts)
+        leaves = self.table.ranked("leaves", slice(0, self.table.size)) > 0
+        slack += np.einsum("krn,kn->rn", weights, leaves.astype(np.int64))
+        for node, pods in self._above(facts, slice(None)).items():
+            slack[: len(self._rows), node] -= self._leaving_for(node, pods)
+        return np.asarray(self.enough(slack) & (self.reach == REACHED))
 
     def resolvable(self, node: int, facts: PodFacts) -> bool:
         """Whether the first filter that stops the pod on a node is one that pods leaving could satisfy.

@@ -125,7 +125,7 @@ class FederationPolicy:
             return plan(
                 facts,
                 "Preempt",
-                texts.preempts(facts.unit, answer.domain, victims, answer.gap),
+                texts.preempts(facts.unit, answer.domain, victims, answer.gap, answer.division),
                 domain=answer.domain,
                 division=answer.division,
                 answer=answer,

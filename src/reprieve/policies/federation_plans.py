@@ -106,7 +106,9 @@ class Explanation:
             return texts.CLUSTER_BREAKS_SPREAD
         if not self._asked:
             return texts.lacking(gap)
-        return texts.short_of(gap, candidates=any(isinstance(item.reason, Reprieved) for item in stays))
+        return texts.short_of(
+            gap, candidates=any(isinstance(item.reason, (Reprieved, CheaperElsewhere)) for item in stays)
+        )
 
     def _stay(self, cluster: str) -> list[Spared]:
         residents = self._federation.residents.get(cluster)

@@ -73,7 +73,9 @@ class QueuePolicy:
         required = required_node(facts)
         # Nominated pods of all priorities count as present, but for a pod that must run on its node.
         below = _LOWEST if required is None else facts.priority
-        outlook = Outlook(self._table, self._pods.labels, Budgets(self._table), facts, [Nobody()], priority=below)
+        outlook = Outlook(
+            self._table, self._pods.labels, Budgets(self._table), facts, [Nobody()], priority=below, vacated=True
+        )
         plan = self._decide(ask, outlook, now) if required is None else self._on_its_node(ask, outlook, required)
         if before and self._table.fingerprint() != before:
             raise AssertionError(f"the search for {facts.unit} left the ledger changed")

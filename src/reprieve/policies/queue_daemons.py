@@ -38,11 +38,9 @@ class NodeBound:
 
     def leaving(self) -> list[str]:
         """Pods on their way out, if they are enough."""
-        ledger = NodeLedger(self._ask, self._outlook, self._node)
-        going = [one for one in self._here() if one.facts.pod.terminating]
-        for one in going:
-            ledger.remove(one)
-        return [one.facts.unit for one in going] if ledger.fits() else []
+        if not self._outlook.when_all_left(self._ask.facts)[self._node]:
+            return []
+        return [one.facts.unit for one in self._here() if one.facts.pod.terminating]
 
     def victims(self) -> list[Candidate] | None:
         ledger = NodeLedger(self._ask, self._outlook, self._node)

@@ -17,9 +17,7 @@ def leaving_enough(columns: QueueColumns, outlook: Outlook, ask: Ask) -> tuple[s
     leaves = columns.column("leaves") > 0
     if not leaves.any() or not _queues_let_it_in(ask):
         return "", []
-    slack, weights = outlook.with_weights(ask.facts)
-    freed = np.einsum("krn,kn->rn", weights, leaves.astype(np.int64))
-    possible = np.flatnonzero((outlook.reach == 0) & outlook.enough(slack + freed))
+    possible = np.flatnonzero(outlook.when_all_left(ask.facts))
     for node in sorted(possible.tolist(), key=lambda node: _order(outlook, ask, node)):
         leaving = _waited_for(outlook, ask, columns, node)
         if leaving:

@@ -121,4 +121,4 @@ class _Lowered:
         matching = sum(bool(amount.of(name)) for name in free) / max(len(amount), 1)
         size = sum(amount.of(name) for name in free)
         last = opted_out(self._policy.world, facts), self._policy.tree.applications.leads(facts)
-        return *last, -matching, facts.priority, -(facts.created // _HOUR), size, facts.unit
+        return *last, -matching, facts.priority, -(facts.created // _HOUR), size, -facts.created, facts.unit

@@ -104,7 +104,7 @@ class Explainer:
             node.name
             for node in queue.path
             if any(
-                node.kept.get(name, 0) - gone.get(node.number, NOTHING).of(name) - units
+                node.kept.get(name, 0) - gone.get(node.number, NOTHING).get(name, 0) - units
                 < (node.guaranteed or NOTHING)[name]
                 for name, units in held(facts).items()
                 if name in (node.guaranteed or NOTHING)

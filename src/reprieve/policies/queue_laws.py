@@ -19,7 +19,7 @@ from reprieve.policies.queue_tree import QueueNode
 from reprieve.resources import NOTHING, Resources
 from reprieve.world import PodFacts
 
-Gone = Mapping[int, Resources]
+Gone = Mapping[int, Mapping[str, int]]
 """What has left each queue, by its number, while a search lasts."""
 NOBODY_GONE: Gone = {}
 OPEN = 2**62
@@ -64,7 +64,7 @@ def over_maximum(node: QueueNode, ask: Ask, gone: Gone = NOBODY_GONE) -> bool:
     """Whether a queue's maximum stands in the way of a request."""
     free, promised = gone.get(node.number, NOTHING), ask.promised.get(node.number, NOTHING)
     return any(
-        node.used.get(name, 0) - free.of(name) + promised.of(name) + ask.request[name] > units
+        node.used.get(name, 0) - free.get(name, 0) + promised.of(name) + ask.request[name] > units
         for name, units in (node.maximum or NOTHING).items()
         if ask.request.of(name)
     )
@@ -79,7 +79,7 @@ def own_guarantee(ask: Ask, gone: Gone) -> dict[str, int]:
     for node in ask.queue.path:
         free, promised = gone.get(node.number, NOTHING), ask.promised.get(node.number, NOTHING)
         for name, units in (node.guaranteed or NOTHING).items():
-            left.setdefault(name, units - node.kept.get(name, 0) - promised.of(name) + free.of(name))
+            left.setdefault(name, units - node.kept.get(name, 0) - promised.of(name) + free.get(name, 0))
     return left
 
 
@@ -131,7 +131,7 @@ def stays_at_guarantee(facts: PodFacts, queue: QueueNode, ask: Ask, gone: Gone =
     for node in queue.path[: queue.path.index(ask.common(queue))]:
         free = gone.get(node.number, NOTHING)
         for name, units in (node.guaranteed or NOTHING).items():
-            if amount.of(name) and node.kept.get(name, 0) - free.of(name) - amount.of(name) < units:
+            if amount.of(name) and node.kept.get(name, 0) - free.get(name, 0) - amount.of(name) < units:
                 return False
     return True
 

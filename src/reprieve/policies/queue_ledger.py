@@ -11,7 +11,6 @@ from reprieve.policies.queue_candidates import Candidate
 from reprieve.policies.queue_laws import Ask
 from reprieve.policies.queue_pods import held
 from reprieve.policies.queue_tree import QueueTree
-from reprieve.resources import Resources
 
 
 class NodeLedger:
@@ -65,7 +64,7 @@ class QueueLedger(NodeLedger):
     def __init__(self, tree: QueueTree, ask: Ask, outlook: Outlook, node: int) -> None:
         super().__init__(ask, outlook, node)
         self._queues = tree.queues
-        self.gone: dict[int, Resources] = {}
+        self.gone: dict[int, dict[str, int]] = {}
 
     def fits(self) -> bool:
         """On the node, below every maximum, and with its guarantee not exceeded (law 4)."""
@@ -89,7 +88,8 @@ class QueueLedger(NodeLedger):
 
     def _move(self, candidate: Candidate, sign: int) -> None:
         super()._move(candidate, sign)
-        amount = held(candidate.facts) * sign
+        amount = held(candidate.facts)
         for queue in self._queues[candidate.queue].path:
-            before = self.gone.get(queue.number)
-            self.gone[queue.number] = amount if before is None else before + amount
+            gone = self.gone.setdefault(queue.number, {})
+            for name, units in amount.items():
+                gone[name] = gone.get(name, 0) + sign * units

@@ -147,12 +147,3 @@ def decode_custom(kind: type, value: Any) -> Any:
             raise QuantityError(value, "negative", "zero or more")
         return quantity
     raise NotImplementedError(f"{kind} has no decoder")
-
-
-def encode_custom(value: Any) -> Any:
-    """The way back: canonical quantities."""
-    if isinstance(value, Resources):
-        return value.to_manifest()
-    if isinstance(value, Quantity):
-        return str(value)
-    raise NotImplementedError(f"{type(value)} has no encoder")

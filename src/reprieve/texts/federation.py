@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reprieve.resources import Resources, print_amount
-from reprieve.texts import count, listed
+from reprieve.texts.parts import count, listed
 
 # Why a cluster is out; each goes on from "frankfurt is ...".
 CLUSTER_NOT_READY = "not ready"
@@ -18,6 +18,10 @@ GATE_OFF = "the gate PriorityBasedPreemptiveScheduling is off"
 NEVER = "its preemption policy is Never"
 NOBODY_HOLDS_IT = "in no cluster do bindings of lower priority hold what is missing"
 NO_CLUSTERS = "no cluster is within its reach"
+
+HOLLOW_READY = "this cluster exists on paper, and is always ready"
+RUN_TIME_OVER = "it has run for as long as its annotation says"
+JOB_FINISHED = "the Job that is bound has finished, and uses nothing any more"
 
 
 def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
@@ -81,3 +85,17 @@ def amounts(resources: Resources) -> str:
 def preempted(cluster: str, preemptor: str, priority: int, above: int) -> str:
     """What the event and the condition of a victim say."""
     return f"makes way in {cluster} for {preemptor}: priority {priority} is below {above}, the preemptor's"
+
+
+def scheduled(division: Mapping[str, int]) -> str:
+    """What the event and the condition of a binding say that has its clusters."""
+    return f"is scheduled to {places(division)}" if division else "is scheduled"
+
+
+def left(clusters: Sequence[str]) -> str:
+    """What a victim's condition says when nobody knows any more for whom it made way."""
+    return f"has made way in {listed(clusters)}"
+
+
+def bad_annotation(name: str, problem: Exception) -> str:
+    return f"the annotation {name} cannot be read, and what was known before stays: {problem}"

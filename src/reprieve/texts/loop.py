@@ -1,0 +1,64 @@
+"""What the loop tells people when it acts: in events, in conditions and in the story of a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reprieve.texts.parts import count, listed
+
+
+def made_way(preemptor: str, domain: str, why: str) -> str:
+    """For a victim: for whom it goes, and by which rule."""
+    where = f" on {domain}" if domain else ""
+    return f"Made way for {preemptor}{where}: {why}"
+
+
+def bound(unit: str, node: str) -> str:
+    return f"{unit} was given the node {node}"
+
+
+def nominated(unit: str, domain: str, victims: Sequence[str]) -> str:
+    """For a preemptor: where it will go, and who leaves for it."""
+    return f"{unit} will go to {domain} when {count(len(victims), 'victim')} {_have(victims)} left: {listed(victims)}"
+
+
+def _have(victims: Sequence[str]) -> str:
+    return "has" if len(victims) == 1 else "have"
+
+
+def lost_nomination(unit: str, node: str, preemptor: str) -> str:
+    return f"{preemptor} of higher priority takes the place on {node} that was meant for {unit}"
+
+
+def group_missing(unit: str, pods: int) -> str:
+    """Pods that name a group which is not there wait for it: alone they must not be scheduled."""
+    return f"{unit} does not exist yet: {count(pods, 'pod')} of it wait" + ("s" if pods == 1 else "")
+
+
+def admitted(unit: str, queue: str) -> str:
+    return f"{unit} is admitted by {queue}"
+
+
+def waits_for_its_turn(unit: str, queue: str) -> str:
+    return f"{unit} waits in {queue} for those before it"
+
+
+def quota_preempted(preemptor: str, why: str, preemptor_path: str, victim_path: str) -> str:
+    """For a quota workload that has to go: both queues, from the top of their cohorts down."""
+    return f"Preempted to make room for {preemptor}: {why}; preemptor in {preemptor_path}, victim in {victim_path}"
+
+
+def configuration_refused(problems: Sequence[str]) -> str:
+    return f"The queue configuration is not used, the last good one stays: {'; '.join(problems)}"
+
+
+def configuration_accepted(queues: int) -> str:
+    return f"The queue configuration is in use: {count(queues, 'queue')}"
+
+
+def found_pending(unit: str) -> str:
+    return f"{unit} waits to be scheduled"
+
+
+def gone(unit: str) -> str:
+    return f"{unit} is gone"

@@ -69,6 +69,20 @@ class Settings(Model):
         return self.feature_gates.get(name, GATES[name])
 
 
+OWN_PLANE = {
+    "GenericWorkload": True,
+    "PodGroupPreemptionPolicy": True,
+    "PriorityBasedScheduling": True,
+    "PriorityBasedPreemptiveScheduling": True,
+}
+"""What the designs keep behind gates, and a control plane of our own has no reason to."""
+
+
+def own_plane(settings: Settings) -> Settings:
+    """Settings as a control plane of our own starts from: what somebody has said stays."""
+    return msgspec.structs.replace(settings, feature_gates={**OWN_PLANE, **settings.feature_gates})
+
+
 _READER = Reader("", "Configuration", Settings, namespaced=False)
 
 

@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from reprieve import texts
 from reprieve.configuration import Settings, configure
+from reprieve.deciding import Deciding, Waiting, pod_alone
 from reprieve.engine.plan import Plan
-from reprieve.objects import yunikorn
 from reprieve.objects.admission import admit_all
 from reprieve.objects.loading import Loaded, load, load_objects, load_text
 from reprieve.objects.pods import Pod
 from reprieve.objects.problems import InvalidInput, in_order
 from reprieve.policies import quota_plans
-from reprieve.policies.federation import FederationPolicy
 from reprieve.policies.federation_bindings import BindingFacts
-from reprieve.policies.groups import Group, Groups
-from reprieve.policies.pod import PodPolicy
-from reprieve.policies.podgroup import PodGroupPolicy
-from reprieve.policies.queue import QueuePolicy
 from reprieve.policies.queue_quota import quota_plans as quota_plans_of_queues
-from reprieve.policies.quota import QuotaPolicy
 from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.questions import PREEMPTOR, Preemptor, Unsupported, moment_of, no_such_unit, question, unit_of
 from reprieve.quota_planning import forced_flavors, quota_cycle, quota_priorities
@@ -87,17 +81,6 @@ def usable(loaded: Loaded) -> Loaded:
     return loaded
 
 
-class Waiting(NamedTuple):
-    """A unit that is pending: a pod, or a group with the pods of it that wait."""
-
-    unit: str
-    pods: list[PodFacts]
-    priority: int
-    never_preempts: bool
-    created: int
-    group: Group | None = None
-
-
 class Planner:
     """One question about one world."""
 
@@ -106,12 +89,9 @@ class Planner:
         self.settings = settings
         self.now = now
         self._moment = microseconds(now)
-        self._pods = PodPolicy(self.world, settings)
-        self._groups = Groups(self.world, settings)
-        self._podgroups = PodGroupPolicy(self.world, settings, self._pods.table, self._pods.labels)
-        self._quota = QuotaPolicy(self.world, settings, self._moment)
-        self._federation = FederationPolicy(self.world, settings)
-        self._queues = QueuePolicy(self.world, settings, self._pods) if _has_queues(self.world) else None
+        self._deciding = Deciding(self.world, settings, self._moment)
+        self._quota = self._deciding.quota
+        self._federation = self._deciding.federation
         admission = [problem for problem in loaded.problems if problem.stage == "admission"]
         problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world, settings)]
         self.warnings = in_order([*loaded.warnings, *(problem.as_warning() for problem in problems)])
@@ -133,8 +113,8 @@ class Planner:
         quota = quota_cycle(self._quota)
         pending = sorted(self.waiting(), key=lambda waiting: (-waiting.priority, waiting.created, waiting.unit))
         decisions: list[Decision] = list(quota.decisions)
-        if self._queues is not None:
-            for made in quota_plans_of_queues(self._queues):
+        if self._deciding.queues is not None:
+            for made in quota_plans_of_queues(self._deciding.queues):
                 decisions.append(decision(made))
                 commit(self.world, [], made)
         admitted: list[str] = list(quota.admitted)
@@ -188,23 +168,10 @@ class Planner:
 
     def waiting(self) -> list[Waiting]:
         """All that is pending: groups, and pods that belong to none."""
-        groups = self._groups.waiting()
-        grouped = {facts.key for members in groups.values() for facts in members}
-        alone = [_alone(facts) for facts in self.world.pending() if facts.key not in grouped]
-        return [*alone, *(self._group(name, members) for name, members in groups.items())]
-
-    def _group(self, name: str, members: list[PodFacts]) -> Waiting:
-        group = self._groups.group(name, members)
-        created = min(facts.created for facts in members)
-        return Waiting(name, members, group.gang.priority, group.never_preempts, created, group)
+        return self._deciding.waiting()
 
     def decide(self, waiting: Waiting) -> Plan:
-        if waiting.group is not None:
-            # Asked again: in a cycle, pods of the group that had their place may have made way since.
-            return self._podgroups.decide(self._groups.group(waiting.unit, waiting.pods), self._moment)
-        if self._queues is not None:
-            return self._queues.decide(waiting.pods[0], self._moment)
-        return self._pods.decide(waiting.pods[0], self._moment)
+        return self._deciding.decide(waiting, self._moment)
 
     def answer(self, waiting: Waiting, made: Plan) -> Decision:
         return decision(made, never=waiting.never_preempts)
@@ -228,15 +195,15 @@ class Planner:
         facts = self.pod(unit)
         if not facts.pending:
             raise question(texts.nothing_to_decide(whereabouts(facts)))
-        return _alone(facts)
+        return pod_alone(facts)
 
     def _waiting_group(self, kind: str, namespace: str, name: str) -> Waiting:
         """A group by its name; of a Workload's groups, or a group's replicas, the first that waits."""
         asked = f"{kind}/{namespace}/{name}"
-        groups = self._groups.waiting()
+        groups = self._deciding.groups.waiting()
         for known, members in sorted(groups.items()):
             if known == asked or known.startswith(f"{asked}/"):
-                return self._group(known, members)
+                return self._deciding.as_group(known, members)
         raise no_such_unit(asked, list(groups))
 
     def _result(
@@ -278,15 +245,6 @@ def whereabouts(facts: PodFacts) -> str:
 
 def binding_priorities(bindings: Iterable[BindingFacts]) -> dict[str, dict[str, Any]]:
     return {facts.unit: {"priority": facts.priority, "preemptionPolicy": facts.preemption_policy} for facts in bindings}
-
-
-def _has_queues(world: World) -> bool:
-    """Whether YuniKorn's queues decide in this world."""
-    return any(True for _ in world.all(yunikorn.QueueConfiguration))
-
-
-def _alone(facts: PodFacts) -> Waiting:
-    return Waiting(facts.unit, [facts], facts.priority, facts.preemption_policy == "Never", facts.created)
 
 
 def _priorities(units: Iterable[Waiting]) -> dict[str, dict[str, Any]]:

@@ -58,9 +58,9 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
         return self.decisions[0]
 
 
-def decision(plan: Plan, *, never: bool = False) -> Decision:
-    """A plan with everything it knows; `never` when the preemptor's policy is Never."""
-    details = plan.details
+def decision(plan: Plan, *, never: bool = False, brief: bool = False) -> Decision:
+    """A plan with everything it knows; `never` when the preemptor's policy is Never, `brief` for the main points."""
+    details = plan.brief if brief else plan.details
     obstacles = _obstacles(plan, details, never=never)
     message = plan.message
     if plan.outcome == "Unschedulable" and obstacles != details.obstacles:

@@ -68,7 +68,9 @@ class Plan:
         victims: list[Victim] | None = None,
         waiting_for: list[str] | None = None,
         criterion: str = "",
+        until: int | None = None,
         details: Callable[[], Details] = no_details,
+        brief: Callable[[], Details] | None = None,
     ) -> None:
         self.preemptor = preemptor
         self.policy = policy
@@ -79,12 +81,24 @@ class Plan:
         self.victims = victims or []
         self.waiting_for = waiting_for or []
         self.criterion = criterion
+        self.until = until
+        """The moment, in microseconds since 1970, at which the answer changes though nothing else does."""
         self._details = details
+        self._brief = brief
 
     @cached_property
     def details(self) -> Details:
         """Worked out when first asked for, which must be before the world moves on."""
         return self._details()
+
+    @cached_property
+    def brief(self) -> Details:
+        """The details about the domain that was chosen and a few others: what a record of many decisions can afford."""
+        return self.details if self._brief is None else self._brief()
+
+    @property
+    def has_brief(self) -> bool:
+        return self._brief is not None
 
     def __repr__(self) -> str:
         return f"Plan({self.preemptor}: {self.outcome} {self.domain} {[victim.unit for victim in self.victims]})"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from reprieve.objects.meta import Condition, Count, LabelSelector, Manifest, Model, Taint, Time
+from reprieve.objects.meta import Condition, Count, LabelSelector, Manifest, Model, Reference, Taint, Time
 from reprieve.objects.pods import PodTemplate
 from reprieve.resources import NOTHING, Resources
 
@@ -40,6 +40,20 @@ class Node(Manifest):
 class Namespace(Manifest):
     api_version: Literal["v1"] = "v1"
     kind: Literal["Namespace"] = "Namespace"
+
+
+class Event(Manifest):
+    """What happened to an object, and why, for people to read."""
+
+    api_version: Literal["v1"] = "v1"
+    kind: Literal["Event"] = "Event"
+    involved_object: Reference = Reference()
+    type: str = "Normal"
+    reason: str = ""
+    message: str = ""
+    count: Count = 1
+    first_timestamp: Time | None = None
+    last_timestamp: Time | None = None
 
 
 class ConfigMap(Manifest):

@@ -28,6 +28,8 @@ PriorityClassSource = Literal["KubePriorityClass", "PodPriorityClass", "Federate
 POLICY_ANNOTATION = "propagationpolicy.karmada.io/name"
 POLICY_NAMESPACE_ANNOTATION = "propagationpolicy.karmada.io/namespace"
 CLUSTER_POLICY_ANNOTATION = "clusterpropagationpolicy.karmada.io/name"
+HOLLOW_ANNOTATION = "reprieve.scheduling/hollow"
+"""On a cluster that exists on paper only: it runs what bindings bring to it, and nothing else."""
 
 
 class ResourceSummary(Model):
@@ -66,6 +68,10 @@ class Cluster(Manifest):
     kind: Literal["Cluster"] = "Cluster"
     spec: ClusterSpec = ClusterSpec()
     status: ClusterStatus = ClusterStatus()
+
+
+def is_hollow(cluster: Cluster) -> bool:
+    return cluster.metadata.annotations.get(HOLLOW_ANNOTATION) == "true"
 
 
 class FieldSelector(Model):
@@ -171,6 +177,8 @@ class GracefulEvictionTask(Model):
     reason: str = ""
     message: str = ""
     creation_timestamp: Time | None = None
+    grace_period_seconds: Count | None = None
+    suppress_deletion: bool = False
 
 
 class BindingSpec(Model):

@@ -90,6 +90,11 @@ def load_text(text: str | bytes, *, name: str = "text", strict: bool = False) ->
     return _Loader(strict=strict).read(read_bytes(content, name))
 
 
+def load_documents(documents: Iterable[Document], *, strict: bool = False) -> Loaded:
+    """Read manifests from documents that somebody else needs as well."""
+    return _Loader(strict=strict).read(documents)
+
+
 def load_objects(objects: Iterable[Any], *, name: str = "objects", strict: bool = False) -> Loaded:
     """Read manifests that are plain data already."""
     documents = (Document(Origin(name, number), data) for number, data in enumerate(objects, 1))

@@ -44,6 +44,7 @@ _TABLE: tuple[tuple[str, type[Manifest], bool, tuple[str, ...]], ...] = (
     ("Node", core.Node, False, ("v1",)),
     ("Namespace", core.Namespace, False, ("v1",)),
     ("ConfigMap", core.ConfigMap, True, ("v1",)),
+    ("Event", core.Event, True, ("v1",)),
     ("PodDisruptionBudget", core.PodDisruptionBudget, True, ("policy/v1",)),
     ("Job", core.Job, True, ("batch/v1",)),
     ("Deployment", core.Controller, True, ("apps/v1",)),

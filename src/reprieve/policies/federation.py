@@ -3,7 +3,8 @@
 1. Bindings are taken by priority, then in the order in which they came; without the gate, only in that order.
 2. A binding goes where it fits without preemption, its affinity groups tried in order. Only when it fits nowhere, the
    gate is on and its own policy allows, does it preempt. Cluster-scoped bindings take no part.
-3. While those who were told to leave still do so, and their room is enough, it waits and asks nobody else.
+3. While those who were told to leave still do so, and their room is enough, it waits and asks nobody else. The place
+   that it waits for is held against all who rank as it does or lower.
 4. In a cluster, the gap is what the binding asks for above what is free there.
 5. Bindings of the cluster are asked from the lowest priority up, only lower ones, never cluster-scoped ones, those that
    ask for nothing or those of another scheduler: one that covers the gap alone is taken alone, else they accumulate
@@ -14,20 +15,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from reprieve import texts_federation as texts
 from reprieve.configuration import Settings
 from reprieve.engine.plan import Plan
 from reprieve.objects.karmada import Cluster
 from reprieve.policies.federation_bindings import BindingFacts, BindingKey
 from reprieve.policies.federation_clusters import affinity_groups, obstacle
-from reprieve.policies.federation_effects import scheduled, without
+from reprieve.policies.federation_effects import after, held, scheduled, without
+from reprieve.policies.federation_holds import Hold
 from reprieve.policies.federation_placement import place
 from reprieve.policies.federation_plans import NAME, Explanation, FederationPlan, plan
 from reprieve.policies.federation_preemption import PreemptionSearch
 from reprieve.policies.federation_world import Federation
-from reprieve.resources import Resources
+from reprieve.texts import federation as texts
 from reprieve.world import World
 
 __all__ = ["NAME", "FederationPolicy"]
@@ -72,11 +71,14 @@ class FederationPolicy:
     # 2. Without preemption
 
     def _fits(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan | None:
+        free = self.federation.free_now(facts)
         for clusters in groups:
-            division = place(facts, clusters, self.federation.free)
+            division = place(facts, clusters, free)
             if division is not None:
-                message = texts.fits(facts.unit, division or facts.held)
-                return plan(facts, "Fits", message, domain=",".join(division or facts.held), division=division)
+                grows = division and all(count >= 0 for count in division.values())
+                where = division if grows else after(facts, division)
+                message = texts.fits(facts.unit, where)
+                return plan(facts, "Fits", message, domain=",".join(where), division=division)
         return None
 
     def _refusal(self, facts: BindingFacts) -> FederationPlan | None:
@@ -96,29 +98,29 @@ class FederationPolicy:
     # 3. Victims that are still leaving
 
     def _waits(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan | None:
-        soon = self.federation.free_soon(facts)
-        if soon == self.federation.free:
+        now, soon = self.federation.free_now(facts), self.federation.free_soon(facts)
+        if soon == now:
             return None
         for clusters in groups:
             division = place(facts, clusters, soon)
             if division is not None:
-                leaving = self._awaited(facts, division, soon)
+                leaving = self._awaited(facts, [name for name in division if soon[name] != now[name]])
                 message = texts.waits(facts.unit, list(division), leaving)
                 domain = ",".join(division)
                 return plan(facts, "Wait", message, domain=domain, division=division, waiting_for=leaving)
         return None
 
-    def _awaited(self, facts: BindingFacts, division: Mapping[str, int], soon: Mapping[str, Resources]) -> list[str]:
+    def _awaited(self, facts: BindingFacts, clusters: list[str]) -> list[str]:
         """Those who leave the clusters that it will go to."""
-        changed = [name for name in division if soon[name] != self.federation.free[name]]
-        units = (other.unit for name in changed for other in self.federation.leaving(name) if other is not facts)
+        units = (other.unit for name in clusters for other in self.federation.leaving(name) if other.key != facts.key)
         return list(dict.fromkeys(units))
 
     # 4. to 6. Preemption
 
     def _preempts(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan:
+        soon = self.federation.free_soon(facts)
         for clusters in groups:
-            answer = PreemptionSearch(self.federation, facts, clusters).run()
+            answer = PreemptionSearch(self.federation, facts, clusters, soon).run()
             if answer is None:
                 continue
             victims = list(dict.fromkeys(other.unit for other, _ in answer.evictions))
@@ -143,15 +145,12 @@ class FederationPolicy:
         gone: dict[BindingKey, set[str]] = {}
         for other, cluster in made.evictions:
             gone.setdefault(other.key, set()).add(cluster)
-            self.federation.take(other.request, {cluster: -other.held[cluster]})
         for key, clusters in gone.items():
-            other = self._current(key)
-            self.world.put(without(other, clusters))
-        if made.division:
-            facts = self._current(made.key)
-            self.federation.take(facts.request, made.division)
-            if made.outcome == "Fits":
-                self.world.put(scheduled(facts, made.division))
+            self.world.put(without(self._current(key), clusters))
+        if made.outcome == "Fits":
+            self.world.put(scheduled(self._current(made.key), made.division))
+        elif made.division:
+            self.world.put(held(self._current(made.key).binding, Hold(clusters=made.division)))
         self.federation.refresh()
 
     def _current(self, key: BindingKey) -> BindingFacts:

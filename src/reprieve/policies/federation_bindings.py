@@ -13,12 +13,15 @@ from reprieve.engine.reasons import ClusterScoped, NoRequirements, NotContested,
 from reprieve.objects.karmada import Placement, ReplicaScheduling, ResourceBinding
 from reprieve.objects.meta import find_condition
 from reprieve.objects.priorities import Priority
+from reprieve.policies.federation_holds import hold_of
 from reprieve.resources import NOTHING, Resources
 from reprieve.world import microseconds
 
 BindingKey = tuple[str, str, str]
 SCHEDULED, PREEMPTED = "Scheduled", "Preempted"
 """The condition that a binding has its clusters, and why it may have lost one."""
+FINISHED = "Finished"
+"""The condition that what is bound has run to its end: it uses nothing any more, wherever it is."""
 Style = Literal["Duplicated", "Aggregated", "Static", "Dynamic"]
 
 
@@ -29,6 +32,7 @@ class BindingFacts:
         "binding",
         "created",
         "held",
+        "hold",
         "key",
         "leaving",
         "missing",
@@ -51,20 +55,21 @@ class BindingFacts:
         self.preemption_policy = priority.preemption_policy
         self.created = microseconds(binding.metadata.creation_timestamp)
         requirements = spec.replica_requirements
-        self.request: Resources = requirements.resource_request.positive() if requirements else NOTHING
+        finished = _says(binding, FINISHED, "True")
+        self.request: Resources = requirements.resource_request.positive() if requirements and not finished else NOTHING
         self.style = _style(self.placement.replica_scheduling, spec.replicas)
-        self.held = {
-            target.name: spec.replicas if self.style == "Duplicated" else target.replicas for target in spec.clusters
-        }
-        placed = sum(self.held.values())
-        divided_in_part = self.style != "Duplicated" and 0 < placed < spec.replicas
-        self.missing = spec.replicas - placed if divided_in_part else spec.replicas
+        self.held = self._held()
+        duplicated = self.style == "Duplicated"
+        # Divided replicas that are too many are a negative number of missing ones.
+        self.missing = spec.replicas if duplicated else spec.replicas - sum(self.held.values())
         self.leaving = self._leaving()
-        deleted = binding.metadata.deletion_timestamp is not None
+        changed = any(count != spec.replicas for count in self.held.values()) if duplicated else self.missing != 0
         # A victim that is duplicated has its other clusters still; that it lost one is what its condition says.
-        found = find_condition(binding.status.conditions, SCHEDULED)
-        preempted = found is not None and found.status == "False" and found.reason == PREEMPTED
-        self.pending = not deleted and (not self.held or divided_in_part or preempted)
+        self.pending = not (finished or self.deleted) and (
+            not self.held or changed or _says(binding, SCHEDULED, "False")
+        )
+        hold = hold_of(binding.metadata.annotations) if self.pending else None
+        self.hold: dict[str, int] = hold.clusters if hold else {}
         # Who is asked to leave first: the lowest priority, then the youngest; the rest only makes the order total.
         self.order = (self.priority, -self.created, self.unit)
 
@@ -72,21 +77,40 @@ class BindingFacts:
     def placement(self) -> Placement:
         return self.binding.spec.placement or Placement()
 
+    @property
+    def deleted(self) -> bool:
+        return self.binding.metadata.deletion_timestamp is not None
+
     def on(self, cluster: str) -> Resources:
         """What it uses of a cluster it is scheduled to."""
         return self.request * self.held.get(cluster, 0)
 
+    def _held(self) -> dict[str, int]:
+        """Replicas by cluster. Where each has all of them, a result that does not count them means that."""
+        replicas = self.binding.spec.replicas if self.style == "Duplicated" else 0
+        return {target.name: target.replicas or replicas for target in self.binding.spec.clusters}
+
+    def uses(self) -> dict[str, Resources]:
+        """What it uses, by cluster: where it is, and where it is still leaving."""
+        staying = {} if self.deleted else self.held
+        names = {**staying, **self.leaving}
+        return {name: self.request * (staying.get(name, 0) + self.leaving.get(name, 0)) for name in names}
+
     def _leaving(self) -> dict[str, int]:
-        """Replicas that have been told to leave, by cluster; all of them when the binding is being deleted."""
-        if self.binding.metadata.deletion_timestamp is not None:
-            return dict(self.held)
-        replicas = self.missing if self.held else self.binding.spec.replicas
-        tasks = self.binding.spec.graceful_eviction_tasks
-        return {
-            task.from_cluster: replicas if task.replicas is None else task.replicas
-            for task in tasks
-            if task.from_cluster not in self.held
-        }
+        """Replicas that have been told to leave, by cluster; all of them when the binding is being deleted. Whoever
+        came back to where it still leaves is there twice."""
+        otherwise = max(0, self.missing) if self.held else self.binding.spec.replicas
+        leaving = dict(self.held) if self.deleted else {}
+        for task in self.binding.spec.graceful_eviction_tasks:
+            unknown = 0 if task.from_cluster in self.held else otherwise
+            replicas = unknown if task.replicas is None else task.replicas
+            leaving[task.from_cluster] = leaving.get(task.from_cluster, 0) + replicas
+        return leaving
+
+
+def _says(binding: ResourceBinding, kind: str, status: str) -> bool:
+    found = find_condition(binding.status.conditions, kind)
+    return found is not None and found.status == status
 
 
 def _style(scheduling: ReplicaScheduling | None, replicas: int) -> Style:
@@ -165,8 +189,8 @@ class Residents:
 def protected(facts: BindingFacts, scheduler: str) -> bool:
     """Whether a rule protects it from that scheduler, its priority aside: the rules below, for whole columns."""
     spec = facts.binding.spec
-    leaves = facts.binding.metadata.deletion_timestamp is not None
-    return facts.binding.kind != "ResourceBinding" or spec.scheduler_name != scheduler or leaves or not facts.request
+    kept = facts.binding.kind != "ResourceBinding" or spec.scheduler_name != scheduler
+    return kept or facts.deleted or not facts.request
 
 
 def protection(preemptor: BindingFacts, other: BindingFacts, cluster: str, gap: Resources) -> Reason | None:

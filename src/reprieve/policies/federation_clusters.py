@@ -5,10 +5,10 @@ Readiness, the API of the resource, taints and affinity, each under the words th
 
 from __future__ import annotations
 
-from reprieve import texts_federation as texts
 from reprieve.engine.reach import tolerates
 from reprieve.objects.karmada import BindingSpec, Cluster, ClusterAffinity, Placement
 from reprieve.objects.meta import Reference, SelectorRequirement, find_condition
+from reprieve.texts import federation as texts
 
 
 def affinity_groups(placement: Placement) -> tuple[ClusterAffinity, ...]:

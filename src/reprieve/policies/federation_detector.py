@@ -43,6 +43,11 @@ def select_policy(world: World, template: Template) -> PropagationPolicy | None:
     return best[0] if best else None
 
 
+def selected_by(policy: PropagationPolicy, template: Template) -> bool:
+    """Whether a policy means a template at all."""
+    return _fit(policy, template) != _NO_MATCH
+
+
 def _rank(policy: PropagationPolicy) -> tuple[bool, int]:
     return policy.kind == "ClusterPropagationPolicy", -policy.spec.priority
 
@@ -66,6 +71,11 @@ def _selects(selector: ResourceSelector, template: Template) -> int:
     return _BY_LABELS if selector.label_selector.matches(template.metadata.labels) else _NO_MATCH
 
 
+def binding_name(kind: str, name: str) -> str:
+    """The name of the binding of a template."""
+    return f"{name}-{kind.lower()}"
+
+
 def make_binding(world: World, settings: Settings, template: Template) -> ResourceBinding | None:
     """The binding of a template as its policy wants it; None: no policy means it. Nothing is changed.
 
@@ -74,7 +84,7 @@ def make_binding(world: World, settings: Settings, template: Template) -> Resour
     policy = select_policy(world, template)
     if policy is None:
         return None
-    name = f"{template.name}-{template.kind.lower()}"
+    name = binding_name(template.kind, template.name)
     existing: ResourceBinding | None = world.get(ResourceBinding, name, template.namespace)
     asked = policy.spec.schedule_priority if settings.gate("PriorityBasedScheduling") else None
     wanted = _spec(world, template, policy, asked)

@@ -8,10 +8,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from reprieve import texts_federation as texts
 from reprieve.objects.karmada import GracefulEvictionTask, ResourceBinding, TargetCluster
 from reprieve.objects.meta import Condition
 from reprieve.policies.federation_bindings import PREEMPTED, SCHEDULED, BindingFacts
+from reprieve.policies.federation_holds import (
+    EVICTED_ANNOTATION,
+    HOLD_ANNOTATION,
+    Hold,
+    evictions_of,
+    settled,
+    written,
+)
+from reprieve.texts import federation as texts
 
 
 class Event(NamedTuple):
@@ -23,13 +31,35 @@ class Event(NamedTuple):
 
 
 def scheduled(facts: BindingFacts, division: Mapping[str, int]) -> ResourceBinding:
-    """A binding with its new replicas beside those it has; that it had lost a cluster is over."""
+    """A binding with its new replicas beside those it has; that it had lost a cluster, or held a place, is over."""
+    placed = _settled(held(_with_clusters(facts.binding, after(facts, division)), None))
+    others = tuple(item for item in placed.status.conditions if item.type != SCHEDULED)
+    return msgspec.structs.replace(placed, status=msgspec.structs.replace(placed.status, conditions=others))
+
+
+def after(facts: BindingFacts, division: Mapping[str, int]) -> dict[str, int]:
+    """Where a binding is, and with how many replicas, when a division has been added to what it has."""
     total = dict(facts.held)
     for name, replicas in division.items():
         total[name] = total.get(name, 0) + replicas
-    placed = _with_clusters(facts.binding, total)
-    others = tuple(item for item in placed.status.conditions if item.type != SCHEDULED)
-    return msgspec.structs.replace(placed, status=msgspec.structs.replace(placed.status, conditions=others))
+    return total if facts.style == "Duplicated" else {name: count for name, count in total.items() if count}
+
+
+def held(binding: ResourceBinding, hold: Hold | None) -> ResourceBinding:
+    """A binding that holds a place, or that holds none any more."""
+    said = {key: value for key, value in binding.metadata.annotations.items() if key != HOLD_ANNOTATION}
+    if hold is not None:
+        said[HOLD_ANNOTATION] = written(hold)
+    return msgspec.structs.replace(binding, metadata=msgspec.structs.replace(binding.metadata, annotations=said))
+
+
+def _settled(binding: ResourceBinding) -> ResourceBinding:
+    """A binding that waits for no other place any more."""
+    said = binding.metadata.annotations
+    if EVICTED_ANNOTATION not in said:
+        return binding
+    said = {**said, EVICTED_ANNOTATION: written(settled(evictions_of(said)))}
+    return msgspec.structs.replace(binding, metadata=msgspec.structs.replace(binding.metadata, annotations=said))
 
 
 def without(facts: BindingFacts, clusters: set[str]) -> ResourceBinding:

@@ -3,6 +3,7 @@
 1. Duplicated: every cluster within reach has to hold all replicas; with spread constraints, as many as they allow.
 2. Static weights say how many replicas each cluster gets, whatever room there is: each has to hold its share.
 3. Aggregated and dynamic weights go by the room there is.
+4. Replicas that became too many leave in proportion to what clusters have of them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ PLENTY = 2**31
 
 def place(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | None:
     """Replicas that are still to be placed, by cluster; None: they do not all fit."""
+    if facts.style != "Duplicated" and facts.missing <= 0:
+        return _fewer(facts)
     if not clusters:
         return None
     if facts.style in ("Duplicated", "Static"):
@@ -32,6 +35,12 @@ def place(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | Non
         short = wanted is None or any(room(facts.request, free.get(name, NOTHING)) < n for name, n in wanted.items())
         return None if short else wanted
     return _by_room(facts, clusters, {name: room(facts.request, free.get(name, NOTHING)) for name in clusters})
+
+
+def _fewer(facts: BindingFacts) -> Division:
+    """How many fewer each cluster has to have, as negative numbers; none where they are as many as wanted."""
+    after = division.weighted(facts.binding.spec.replicas, facts.held)
+    return {name: after.get(name, 0) - count for name, count in facts.held.items() if after.get(name, 0) != count}
 
 
 def room(request: Resources, free: Resources) -> int:
@@ -43,14 +52,24 @@ def fixed(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | Non
     """What each cluster has to hold where that does not go by room; None: the spread constraints cannot be met."""
     replicas = facts.missing
     if facts.style == "Duplicated":
-        able = {name: room(facts.request, free.get(name, NOTHING)) for name in clusters if name not in facts.held}
-        if facts.placement.spread_constraints:
-            able = {name: count for name, count in able.items() if count >= replicas}
-        chosen = _spread(facts, clusters, able, need=0, widely=True)
-        return None if chosen is None else division.duplicated(replicas, chosen.clusters)
+        return _everywhere(facts, clusters, free)
     weights = static_weights(facts.placement.replica_scheduling, clusters)
     chosen = _spread(facts, clusters, weights, need=0, widely=True)
     return None if chosen is None else division.weighted(replicas, {name: weights[name] for name in chosen.clusters})
+
+
+def _everywhere(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | None:
+    """All replicas in each cluster where it is not yet, and what clusters have too few or too many of."""
+    replicas = facts.missing
+    able = {name: room(facts.request, free.get(name, NOTHING)) for name in clusters if name not in facts.held}
+    if facts.placement.spread_constraints:
+        able = {name: count for name, count in able.items() if count >= replicas}
+    here = {name: PLENTY for name in facts.held if name in clusters}
+    chosen = _spread(facts, clusters, {**here, **able}, need=0, widely=True)
+    changed = {name: replicas - count for name, count in facts.held.items() if count != replicas}
+    if chosen is None:
+        return None
+    return division.duplicated(replicas, [name for name in chosen.clusters if name not in facts.held]) | changed
 
 
 def _by_room(facts: BindingFacts, clusters: Clusters, rooms: Mapping[str, int]) -> Division | None:

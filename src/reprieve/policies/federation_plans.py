@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reprieve import texts_federation as texts
 from reprieve.engine.plan import Cost, Details, Outcome, Plan, Spared, StalePlan, Victim
 from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reason, Reprieved
 from reprieve.policies.federation_bindings import BindingFacts, BindingKey, protection
 from reprieve.policies.federation_clusters import affinity_groups, obstacle
 from reprieve.policies.federation_division import Division
+from reprieve.policies.federation_effects import after
 from reprieve.policies.federation_preemption import Answer, PreemptionSearch, Seat
 from reprieve.policies.federation_world import Federation
+from reprieve.texts import federation as texts
 
 NAME = "federation"
 
@@ -20,6 +21,7 @@ class FederationPlan(Plan):
     """A plan that also says how many replicas go where, and who loses which cluster."""
 
     key: BindingKey
+    facts: BindingFacts
     division: Division
     evictions: list[Seat]
 
@@ -50,6 +52,7 @@ def plan(
         details=details,
     )
     made.key = facts.key
+    made.facts = facts
     made.division = division or {}
     made.evictions = evictions
     return made
@@ -57,9 +60,7 @@ def plan(
 
 def written(facts: BindingFacts, division: Division) -> str:
     """`dublin`; `dublin=3,frankfurt=2` where it is more than one, with the replicas that are there already."""
-    total = dict(facts.held)
-    for name, replicas in division.items():
-        total[name] = total.get(name, 0) + replicas
+    total = after(facts, division)
     if len(total) == 1:
         return next(iter(total))
     return ",".join(f"{name}={replicas}" if replicas else name for name, replicas in total.items())
@@ -74,7 +75,8 @@ class Explanation:
         self._answer = answer
         self._asked = asked
         self._version = federation.world.version
-        self._search = PreemptionSearch(federation, facts, federation.clusters)
+        free = federation.free_soon(facts) if asked else federation.free_now(facts)
+        self._search = PreemptionSearch(federation, facts, federation.clusters, free)
 
     def __call__(self) -> Details:
         if self._federation.world.version != self._version:

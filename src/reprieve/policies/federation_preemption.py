@@ -1,7 +1,8 @@
 """Whose leaving makes room for a binding, in the clusters of one affinity group.
 
 1. The gap of a cluster is what its share of the binding asks for above what is free there. Replicas that go by room
-   use the room of all clusters, and what is left over has to be freed in one.
+   use the room of all clusters, and what is left over has to be freed in one. What others are leaving already is as
+   good as free: nobody is asked for it a second time.
 2. In a cluster, from the lowest priority up: one that covers the gap alone, else those who cover it together.
 3. Replicas with a fixed place (Duplicated, static weights) need every one of their clusters.
 4. Where no single cluster can be freed enough, several are: room for one more replica at a time, where that costs
@@ -42,15 +43,22 @@ class Answer(NamedTuple):
 
 
 class PreemptionSearch:
-    """The search for one binding over one group of clusters. It reads and changes nothing."""
+    """The search for one binding over one group of clusters, with what these have left for it. It changes nothing."""
 
-    def __init__(self, federation: Federation, facts: BindingFacts, clusters: Mapping[str, Cluster]) -> None:
+    def __init__(
+        self,
+        federation: Federation,
+        facts: BindingFacts,
+        clusters: Mapping[str, Cluster],
+        free: Mapping[str, Resources],
+    ) -> None:
         self._federation = federation
+        self._free = free
         self._facts = facts
         self._clusters = clusters
         self._scheduler = facts.binding.spec.scheduler_name
         self._constrained = bool(facts.placement.spread_constraints)
-        self._rooms = {name: room(facts.request, federation.free.get(name, NOTHING)) for name in clusters}
+        self._rooms = {name: room(facts.request, free.get(name, NOTHING)) for name in clusters}
         self._room = sum(self._rooms.values())
 
     def run(self) -> Answer | None:
@@ -60,7 +68,7 @@ class PreemptionSearch:
 
     def gap(self, cluster: str, replicas: int) -> Resources:
         """What is missing in a cluster for so many replicas."""
-        return _gap(self._facts.request, replicas, self._federation.free.get(cluster, NOTHING))
+        return _gap(self._facts.request, replicas, self._free.get(cluster, NOTHING))
 
     def victims(self, cluster: str, gap: Resources, gone: Collection[BindingKey] = ()) -> list[BindingFacts] | None:
         """Who covers the gap of a cluster, beside those who are gone; None: nobody does."""
@@ -120,7 +128,7 @@ class PreemptionSearch:
         return choose(np.ones(len(names), dtype=np.bool_), criteria)
 
     def _place_without(self, evictions: list[Seat]) -> Division | None:
-        free = dict(self._federation.free)
+        free = dict(self._free)
         for other, cluster in evictions:
             free[cluster] += other.on(cluster)
         return place(self._facts, self._clusters, free)
@@ -128,11 +136,11 @@ class PreemptionSearch:
     # Replicas with a fixed place
 
     def _fixed(self) -> Answer | None:
-        wanted = None if self._constrained else fixed(self._facts, self._clusters, self._federation.free)
+        wanted = None if self._constrained else fixed(self._facts, self._clusters, self._free)
         costs: dict[str, list[BindingFacts]] = {}
         missing = NOTHING
         for name, replicas in (wanted or {}).items():
-            gap = self.gap(name, replicas)
+            gap = self.gap(name, replicas) if replicas > 0 else NOTHING
             victims = self.victims(name, gap) if gap else []
             if victims is None:
                 return None
@@ -149,7 +157,7 @@ class PreemptionSearch:
         """Room for one more replica at a time, each in the cluster where that costs least."""
         if self._facts.missing < 2 or len(self._clusters) < 2:
             return None
-        ledger = _Rooms(self._facts, self._clusters, self._federation.free)
+        ledger = _Rooms(self._facts, self._clusters, self._free)
         removed: list[Seat] = []
         offers = {name: self._one_more(name, ledger, removed) for name in self._clusters}
         while not ledger.fits():

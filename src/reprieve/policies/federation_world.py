@@ -1,13 +1,18 @@
 """Karmada's objects as the federation policy sees them: what clusters have left, who is there, who ranks how.
 
-It follows the journal of the world. What a cluster has left is what it reports, changed by what has been decided since
-its last report, so that the next decision sees what the ones before gave away and freed.
+It follows the journal of the world. What a cluster has left is in a ledger that every binding changes, so that the next
+decision sees what the ones before gave away and freed. What a waiting preemptor holds is left to nobody who ranks as
+it does or lower:
+
+1. Now, a binding may use what is free, without what others of higher or equal priority hold.
+2. Soon, the same with what those who are leaving will free.
+3. Between two of equal priority that both hold a place, each may take its own as soon as there is room for it.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reprieve.objects.core import Controller, Job
 from reprieve.objects.karmada import Cluster, PropagationPolicy, ResourceBinding
@@ -15,11 +20,15 @@ from reprieve.objects.priorities import Priority, of_scheduled_binding
 from reprieve.objects.scheduling import PriorityClass
 from reprieve.policies.federation_bindings import BindingFacts, BindingKey, Residents
 from reprieve.policies.federation_detector import policy_of, template_of
+from reprieve.policies.federation_ledger import ClusterLedger, less, smaller
 from reprieve.resources import NOTHING, Resources
 from reprieve.world import Change, World
 
 _RESOLVING = (PriorityClass, PropagationPolicy, Controller, Job)
 """What bindings that carry no priority yet take theirs from."""
+
+
+Held = dict[str, Resources]
 
 
 class Federation:
@@ -28,13 +37,19 @@ class Federation:
     def __init__(self, world: World) -> None:
         self.world = world
         self.clusters: dict[str, Cluster] = {}
-        self.free: dict[str, Resources] = {}
+        self.ledger = ClusterLedger()
         self.residents: dict[str, Residents] = {}
         self._facts: dict[BindingKey, BindingFacts] = {}
         self._leaving: dict[str, list[BindingFacts]] = {}
+        self._holders: dict[BindingKey, BindingFacts] = {}
         self._unresolved: set[BindingKey] = set()
         self._version = -1
         self.refresh()
+
+    @property
+    def free(self) -> Mapping[str, Resources]:
+        """What clusters have left, whoever holds it."""
+        return self.ledger.free
 
     @property
     def bindings(self) -> list[BindingFacts]:
@@ -59,29 +74,33 @@ class Federation:
                 self._put(self._facts[key].binding)
 
     def _read_all(self) -> None:
-        for index in (self.clusters, self.free, self.residents, self._facts, self._leaving):
+        self.ledger = ClusterLedger()
+        for index in (self.clusters, self.residents, self._facts, self._leaving, self._holders):
             index.clear()
         self._unresolved.clear()
-        for cluster in self.world.all(Cluster):
-            self._report(cluster)
         for binding in self.world.all(ResourceBinding):
             self._add(self._read(binding), sort=False)
+        for cluster in self.world.all(Cluster):  # after the bindings: what they use is in what clusters report
+            self._report(cluster)
         for residents in self.residents.values():
             residents.settle()
 
     def _take_in(self, change: Change) -> None:
         if change.kind is Cluster:
-            self.clusters.pop(change.key[1], None)
             if change.new is not None:
                 self._report(change.new)
+            else:
+                self.clusters.pop(change.key[1], None)
+                self.ledger.forget(change.key[1])
         elif change.kind is ResourceBinding and change.new is not None:
             self._put(change.new)
         elif change.kind is ResourceBinding:
             self._remove((change.old.kind, *change.key))
+            self.ledger.put((change.old.kind, *change.key), {})
 
     def _report(self, cluster: Cluster) -> None:
         self.clusters[cluster.name] = cluster
-        self.free[cluster.name] = _free(cluster)
+        self.ledger.report(cluster)
 
     # Bindings
 
@@ -102,6 +121,9 @@ class Federation:
 
     def _add(self, facts: BindingFacts, *, sort: bool) -> None:
         self._facts[facts.key] = facts
+        self.ledger.put(facts.key, facts.uses())
+        if facts.hold:
+            self._holders[facts.key] = facts
         for name in facts.held:
             residents = self.residents.setdefault(name, Residents(name))
             residents.add(facts, sort=sort)
@@ -111,6 +133,7 @@ class Federation:
     def _remove(self, key: BindingKey) -> None:
         facts = self._facts.pop(key, None)
         self._unresolved.discard(key)
+        self._holders.pop(key, None)
         if facts is None:
             return
         for name in facts.held:
@@ -118,29 +141,45 @@ class Federation:
         for name in facts.leaving:
             self._leaving[name].remove(facts)
 
-    # What decisions change
+    # What decisions ask
 
     def leaving(self, cluster: str) -> list[BindingFacts]:
         """Those who have been told to leave a cluster and still use it."""
         return self._leaving.get(cluster, [])
 
-    def free_soon(self, facts: BindingFacts) -> dict[str, Resources]:
+    def free_now(self, facts: BindingFacts) -> Mapping[str, Resources]:
+        """What clusters have left for a binding."""
+        return self._not_held(facts, self.free)
+
+    def free_soon(self, facts: BindingFacts) -> Mapping[str, Resources]:
         """What clusters will have left for a binding when all others who are leaving are gone."""
         soon = dict(self.free)
         for name, leaving in self._leaving.items():
             for other in leaving:
-                if name in soon and other is not facts:
+                if name in soon and other.key != facts.key:
                     soon[name] += other.request * other.leaving[name]
-        return soon
+        return self._not_held(facts, soon)
 
-    def take(self, request: Resources, division: Mapping[str, int]) -> None:
-        """Clusters have so much less, until they report again."""
-        for name, replicas in division.items():
-            self.free[name] = self.free.get(name, NOTHING) - request * replicas
+    def _not_held(self, facts: BindingFacts, free: Mapping[str, Resources]) -> Mapping[str, Resources]:
+        """What others do not hold against a binding; the same mapping when nobody does."""
+        others = [other for other in self._holders.values() if other.key != facts.key]
+        higher = _held(other for other in others if other.priority > facts.priority)
+        equal = _held(other for other in others if other.priority == facts.priority)
+        names = [name for name in {**higher, **equal} if name in free]
+        left = {name: self._left(facts, name, free[name], higher, equal) for name in names}
+        return {**free, **left} if left else free
+
+    def _left(self, facts: BindingFacts, cluster: str, free: Resources, higher: Held, equal: Held) -> Resources:
+        """What a cluster has left: without what is held above the binding, or beside it but for its own part."""
+        below = less(free, higher.get(cluster, NOTHING))
+        own = facts.request * facts.hold.get(cluster, 0)
+        return less(below, equal.get(cluster, NOTHING)).maximum(smaller(own, below))
 
 
-def _free(cluster: Cluster) -> Resources:
-    summary = cluster.status.resource_summary
-    if summary is None:
-        return NOTHING
-    return summary.allocatable - summary.allocated - summary.allocating
+def _held(holders: Iterable[BindingFacts]) -> Held:
+    """What they hold together, by cluster."""
+    held: Held = {}
+    for facts in holders:
+        for name, replicas in facts.hold.items():
+            held[name] = held.get(name, NOTHING) + facts.request * replicas
+    return held

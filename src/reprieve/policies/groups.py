@@ -97,11 +97,14 @@ class Groups:
         return Gang(name, members, required, priority, policy.topology_key, bound)
 
     def bound(self) -> dict[str, list[PodFacts]]:
-        """All groups that have pods on nodes, by name, with those pods: looked up once for each state of the world."""
+        """All groups that have pods on nodes, by name, with those pods: looked up once for each state of the world.
+
+        Pods that are leaving do not count: a group that relied on them would soon be there in part only.
+        """
         if self._bound_at != self._world.version:
             self._bound = {}
             for facts in self._world.pods.values():
-                if facts.node and (name := self.name_of(facts)):
+                if facts.node and not facts.pod.terminating and (name := self.name_of(facts)):
                     self._bound.setdefault(name, []).append(facts)
             self._bound_at = self._world.version
         return self._bound

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import msgspec
@@ -39,6 +39,8 @@ from reprieve.world import NEVER, PodFacts, World
 
 NAME = "pod"
 _MOST_SHAPES = 64
+_OTHERS = 5
+"""Of so many nodes that could have been chosen a brief record tells, too."""
 
 
 class PodPolicy:
@@ -145,6 +147,7 @@ class PodPolicy:
             victims=victims,
             criterion=choice.criterion,
             details=self._explain(facts, outlook, choice),
+            brief=partial(self._briefly, facts, outlook, (self.world.version, outlook.serial), choice),
         )
 
     def _possible(self, outlook: Outlook) -> np.typing.NDArray[np.bool_]:
@@ -181,6 +184,7 @@ class PodPolicy:
             NAME,
             "Wait",
             texts.waits_for_toleration(facts.unit, outlook.good_until if outlook.good_until < NEVER else None),
+            until=outlook.good_until if outlook.good_until < NEVER else None,
             details=self._explain(facts, outlook),
         )
 
@@ -239,24 +243,37 @@ class PodPolicy:
         return partial(self._details, facts, outlook, (self.world.version, outlook.serial), choice)
 
     def _details(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int], choice: Choice | None) -> Details:
+        self._check_fresh(facts, outlook, made_at)
+        everywhere = range(len(self.table.residents))
+        candidates = self._costs(outlook, np.flatnonzero(outlook.feasible))
+        return Details(candidates, self._spared(outlook, choice, everywhere), self._obstacles(outlook))
+
+    def _briefly(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int], choice: Choice) -> Details:
+        """The chosen node and the first few of the others."""
+        self._check_fresh(facts, outlook, made_at)
+        others = [int(node) for node in np.flatnonzero(outlook.feasible)[:_OTHERS] if node != choice.domain]
+        nodes = [choice.domain, *others]
+        return Details(self._costs(outlook, np.array(nodes)), self._spared(outlook, choice, nodes))
+
+    def _check_fresh(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int]) -> None:
         if (self.world.version, outlook.serial) != made_at:
             raise StalePlan(f"the world has moved on since the plan for {facts.unit} was made")
-        possible = np.flatnonzero(outlook.feasible)
-        candidates = {
+
+    def _costs(self, outlook: Outlook, nodes: Ints) -> dict[str, Cost]:
+        return {
             self.table.names[node]: Cost(
                 [other.unit for other in self._victims_on(outlook, int(node))], int(outlook.violations[node])
             )
-            for node in possible
+            for node in nodes
         }
-        return Details(candidates, self._spared(outlook, choice), self._obstacles(outlook))
 
-    def _spared(self, outlook: Outlook, choice: Choice | None) -> list[Spared]:
+    def _spared(self, outlook: Outlook, choice: Choice | None, nodes: Iterable[int]) -> list[Spared]:
         chosen = choice.domain if choice else -1
         gone = {facts.key for facts in self._victims_on(outlook, chosen)} if choice else set()
         return [
             Spared(facts.unit, self._why_spared(outlook, choice, node, rank, facts), self.table.names[node])
-            for node, shares in enumerate(self.table.residents)
-            for rank, share in enumerate(shares)
+            for node in nodes
+            for rank, share in enumerate(self.table.residents[node])
             for facts in share.pods
             if facts.key not in gone
         ]

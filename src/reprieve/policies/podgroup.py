@@ -191,10 +191,9 @@ class PodGroupPolicy:
         placer = search.placer(~self.table.gone[: self.table.size])
         more = placer.allowed(patient, everywhere) & ~placer.allowed(tolerating, everywhere)
         if more.any() and any(search.answer(name, domain, patient) for name, domain in domains.items()):
-            until = min(rule.good_until() for rule in tolerating)
-            return Plan(
-                gang.name, NAME, "Wait", texts.waits_for_toleration(gang.name, until if until < NEVER else None)
-            )
+            soonest = min(rule.good_until() for rule in tolerating)
+            until = soonest if soonest < NEVER else None
+            return Plan(gang.name, NAME, "Wait", texts.waits_for_toleration(gang.name, until), until=until)
         return self._refuse(gang, self._shortage(gang, search, domains, tolerating))
 
     def _shortage(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask], rules: list[Rule]) -> str:

@@ -105,7 +105,7 @@ class QueuePolicy:
         ready = ask.facts.created + int(queue.delay * _SECOND)
         if now < ready:
             message = texts.waits_for_delay(unit, queue.name, ready)
-            return Plan(unit, NAME, "Wait", message, details=self._refused(ask, outlook))
+            return Plan(unit, NAME, "Wait", message, until=ready, details=self._refused(ask, outlook))
         where, leaving = leaving_enough(self.columns, outlook, ask)
         if not leaving:
             return None

@@ -11,7 +11,7 @@ When the cycle is over the tree is what it was before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from reprieve import texts
@@ -29,10 +29,10 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-def cycle(policy: QuotaPolicy) -> list[Verdict]:
-    """One head of each queue: the oldest of the highest priority."""
+def cycle(policy: QuotaPolicy, parked: Container[str] = ()) -> list[Verdict]:
+    """One head of each queue: the oldest of the highest priority; `parked` as in `QuotaWorld.heads`."""
     policy.quota.sync()
-    return _Cycle(policy).run([policy.nominate(facts) for facts in policy.quota.heads()])
+    return _Cycle(policy).run([policy.nominate(facts) for facts in policy.quota.heads(parked)])
 
 
 class _Cycle:

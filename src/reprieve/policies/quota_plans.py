@@ -59,6 +59,7 @@ def plan(policy: QuotaPolicy, verdict: Verdict) -> Plan:
             Victim(target.facts.unit, _reason(nominee, target), ends=ends(target.facts.workload)) for target in new
         ],
         waiting_for=leaving if outcome in ("Preempt", "Wait") else [],
+        until=policy.waits_until(nominee) if outcome == "Wait" else None,
         details=_explain(policy, nominee, new),
     )
 

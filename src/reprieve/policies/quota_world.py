@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from reprieve.objects.meta import find_condition
 from reprieve.objects.scheduling import PriorityClass
 from reprieve.policies.quota_workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.resources import CPU, Quantity
-from reprieve.world import Key, World
+from reprieve.world import Key, World, microseconds
 
 _STRUCTURE = (
     kueue.ClusterQueue,
@@ -137,12 +137,24 @@ class QuotaWorld:
             workloads = [facts for facts in workloads if facts.key not in self.hidden]
         return workloads if self.order.lasting else sorted(workloads, key=self.order)
 
-    def heads(self) -> Iterator[WorkloadFacts]:
-        """The first of each queue that does not wait to be queued again."""
-        for waiting in self.waiting.values():
-            head = next((facts for facts in waiting if not backs_off(facts, self.now)), None)
-            if head is not None and self.takes(head):
+    def heads(self, parked: Container[str] = ()) -> Iterator[WorkloadFacts]:
+        """The first of each queue that does not wait to be queued again.
+
+        `parked` are units for which there was no place when they were last tried, and nothing has changed since: where
+        a queue is strict, one at its head holds up those behind it; elsewhere they are passed over.
+        """
+        for name, waiting in self.waiting.items():
+            strict = self.specs[name].queueing_strategy == "StrictFIFO"
+            ready = (facts for facts in waiting if not backs_off(facts, self.now))
+            head = next((facts for facts in ready if strict or facts.unit not in parked), None)
+            if head is not None and head.unit not in parked and self.takes(head):
                 yield head
+
+    def requeued_at(self) -> int | None:
+        """When the next workload that waits for its time is queued again."""
+        states = (facts.workload.status.requeue_state for waiting in self.waiting.values() for facts in waiting)
+        moments = [microseconds(state.requeue_at) for state in states if state is not None and state.requeue_at]
+        return min((moment for moment in moments if moment > self.now), default=None)
 
     def takes(self, facts: WorkloadFacts) -> bool:
         """Whether its queue takes workloads of its namespace; one that it does not take holds up those behind it."""

@@ -16,11 +16,39 @@ class Neighbours:
         self._names: dict[type, dict[tuple[str, str], Any]] = {}
         self._composites: dict[tuple[str, str], scheduling.PodGroup] = {}
         for manifest in manifests:
-            by_name = self._names.setdefault(type(manifest), {})
-            by_name[manifest.namespace, manifest.name] = manifest
-            if manifest.kind == "CompositePodGroup":
-                self._composites[manifest.namespace, manifest.name] = manifest
+            self._add(manifest)
         self.classes = PriorityClasses(self.all(scheduling.PriorityClass))
+
+    def _add(self, manifest: Any) -> None:
+        by_name = self._names.setdefault(type(manifest), {})
+        by_name[manifest.namespace, manifest.name] = manifest
+        if manifest.kind == "CompositePodGroup":
+            self._composites[manifest.namespace, manifest.name] = manifest
+
+    def put(self, manifest: Any) -> None:
+        """One more, or one that has changed."""
+        self._add(manifest)
+        self._refresh(manifest)
+
+    def remove(self, manifest: Any) -> None:
+        place = manifest.namespace, manifest.name
+        self._names.get(type(manifest), {}).pop(place, None)
+        if manifest.kind == "CompositePodGroup":
+            self._composites.pop(place, None)
+        self._refresh(manifest)
+
+    def _refresh(self, manifest: Any) -> None:
+        if type(manifest) is scheduling.PriorityClass:
+            self.classes = PriorityClasses(self.all(scheduling.PriorityClass))
+
+    def beside(self, manifest: Any) -> Neighbours:
+        """What there would be with one more, or one changed: for the rules that look for it among the others."""
+        with_it = Neighbours()
+        with_it._names = {**self._names, type(manifest): dict(self._names.get(type(manifest), {}))}
+        with_it._composites = dict(self._composites)
+        with_it.classes = self.classes
+        with_it.put(manifest)
+        return with_it
 
     def all(self, kind: type[Any]) -> list[Any]:
         return list(self._names.get(kind, {}).values())

@@ -1,0 +1,1 @@
+"""Where objects are kept: behind one small protocol, SQLite or a Kubernetes API server."""

@@ -1,0 +1,124 @@
+"""One object as a store keeps it: bytes, decoded only as far as somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from reprieve.objects.registry import READERS, Reader, unit_name
+from reprieve.stores.resources import Resource
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+class _Type(msgspec.Struct):
+    apiVersion: str  # noqa: N815
+
+
+_TYPE = msgspec.json.Decoder(_Type)
+
+
+class Record:
+    """An object at one version. It never changes: a write makes another one.
+
+    `data` is plain JSON data and shared by all who ask: whoever wants to change it copies it first.
+    """
+
+    __slots__ = ("_data", "_manifest", "name", "namespace", "raw", "resource", "uid", "version")
+
+    def __init__(
+        self,
+        resource: Resource,
+        raw: bytes,
+        *,
+        namespace: str,
+        name: str,
+        uid: str,
+        version: int,
+        data: dict[str, Any] | None = None,
+        manifest: Any = None,
+    ) -> None:
+        self.resource = resource
+        self.raw = raw
+        self.namespace = namespace
+        self.name = name
+        self.uid = uid
+        self.version = version
+        self._data = data
+        self._manifest = manifest
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.namespace, self.name
+
+    @property
+    def unit(self) -> str:
+        """How people and plans write it: `Pod/default/a`."""
+        return unit_name(self.resource.kind, self.namespace, self.name)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        if self._data is None:
+            self._data = msgspec.json.decode(self.raw)
+        return self._data
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.data["metadata"]
+        return found
+
+    @property
+    def manifest(self) -> Any:
+        """The typed object that policies decide over."""
+        if self._manifest is None:
+            reader = self.reader()
+            self._manifest = reader.internal(reader.json.decode(self.raw))
+        return self._manifest
+
+    def reader(self) -> Reader:
+        """How it is read; most kinds have one version, so that their bytes need no look."""
+        if len(self.resource.versions) == 1:
+            return READERS[self.resource.api_version, self.resource.kind]
+        return READERS[_TYPE.decode(self.raw).apiVersion, self.resource.kind]
+
+    def forget_data(self) -> None:
+        """Keep the bytes only: what is read seldom need not stay decoded."""
+        self._data = None
+
+    def __repr__(self) -> str:
+        return f"Record({self.unit}@{self.version})"
+
+
+def record_from(resource: Resource, data: dict[str, Any], manifest: Any = None) -> Record:
+    """A record of an object as a server sent it."""
+    metadata = data["metadata"]
+    return Record(
+        resource,
+        msgspec.json.encode(data),
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+        version=int(metadata.get("resourceVersion") or 0),
+        data=data,
+        manifest=manifest,
+    )
+
+
+class Event(NamedTuple):
+    """Something happened to an object; a deleted one is given as it last was, at the version of its deletion."""
+
+    type: EventType
+    record: Record
+
+
+class Listing(NamedTuple):
+    """Objects as they were at one version."""
+
+    records: list[Record]
+    version: int
+
+
+def by_unit(records: Iterable[Record]) -> dict[str, Record]:
+    return {record.unit: record for record in records}

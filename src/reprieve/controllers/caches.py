@@ -1,0 +1,145 @@
+"""The objects of one kind as last seen, kept up to date by a watch and by the own writes of whoever keeps the cache."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+
+from reprieve.stores.errors import Expired
+from reprieve.stores.protocol import Store, Watch
+from reprieve.stores.records import Record
+from reprieve.stores.resources import Resource
+
+Key = tuple[str, str]
+Index = Callable[[Record], Iterable[Hashable]]
+Changed = Callable[[Record | None, Record | None], None]
+
+
+class Cache:
+    """Records by namespace and name, and by whatever indexes are asked for.
+
+    1. What the keeper writes is put in at once, so that it is never missed while the watch still lags behind; an event
+       that is older than what is known changes nothing.
+    2. What the keeper sees deleted stays deleted, however late the watch still speaks of it.
+    3. A watch that is lost is taken up where it ended; when that is too long ago, all is listed again and compared.
+    """
+
+    def __init__(self, resource: Resource, changed: Changed, indexes: Mapping[str, Index] | None = None) -> None:
+        self.resource = resource
+        self._changed = changed
+        self._indexes = dict(indexes or {})
+        self._records: dict[Key, Record] = {}
+        self._values: dict[Key, list[list[Hashable]]] = {}
+        self._by: dict[str, dict[Hashable, dict[Key, None]]] = {name: {} for name in self._indexes}
+        self._gone: set[str] = set()
+        self._watch: Watch | None = None
+        self._version: int | None = None
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(list(self._records.values()))
+
+    def get(self, name: str, namespace: str = "") -> Record | None:
+        return self._records.get((namespace, name))
+
+    def by(self, index: str, value: Hashable) -> list[Record]:
+        return [self._records[key] for key in self._by[index].get(value, ())]
+
+    def count(self, index: str, value: Hashable) -> int:
+        return len(self._by[index].get(value, ()))
+
+    async def follow(self, store: Store, signal: asyncio.Event) -> None:
+        """Take in all that has happened; begins to watch, or begins again, where that is due."""
+        try:
+            if self._watch is None:
+                await self._begin(store, signal)
+            assert self._watch is not None  # noqa: S101
+            while events := self._watch.take():  # taken once more when there were some: only then does it say it failed
+                for event in events:
+                    self._version = max(self._version or 0, event.record.version)
+                    self._see(event.record, deleted=event.type == "DELETED")
+        except Expired:
+            self.stop()
+            self._version = None
+            signal.set()  # the next turn lists again
+        except Exception:
+            self.stop()
+            raise
+
+    @property
+    def following(self) -> bool:
+        """Whether a watch keeps this up to date."""
+        return self._watch is not None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether following would find nothing new."""
+        return self._watch is not None and self._watch.quiet
+
+    def stop(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+        self._watch = None
+
+    def put(self, record: Record) -> None:
+        """What the keeper has just written or read."""
+        self._see(record, deleted=False)
+
+    def drop(self, record: Record) -> None:
+        """What the keeper has just found to be gone."""
+        known = self._records.get(record.key)
+        if known is not None and known.uid == record.uid:
+            self._gone.add(record.uid)
+            self._set(record.key, None)
+
+    async def _begin(self, store: Store, signal: asyncio.Event) -> None:
+        if self._version is None:
+            listing = await store.list(self.resource)
+            self._compare(listing.records, listing.version)
+            self._version = listing.version
+        self._watch = store.watch(self.resource, self._version, signal=signal)
+
+    def _compare(self, records: list[Record], version: int) -> None:
+        listed = {record.key for record in records}
+        for key, known in list(self._records.items()):
+            if key not in listed and known.version <= version:
+                self._set(key, None)
+        self._gone &= {record.uid for record in records}
+        for record in records:
+            self.put(record)
+
+    def _see(self, record: Record, *, deleted: bool) -> None:
+        known = self._records.get(record.key)
+        if deleted:
+            self._gone.discard(record.uid)
+            if known is not None and known.uid == record.uid:
+                self._set(record.key, None)
+        elif record.uid not in self._gone and (known is None or known.version < record.version):
+            self._set(record.key, record)
+
+    def _set(self, key: Key, record: Record | None) -> None:
+        before = self._records.get(key)
+        if record is None:
+            self._records.pop(key, None)
+        else:
+            self._records[key] = record
+        self._reindex(key, [list(index(record)) for index in self._indexes.values()] if record is not None else [])
+        self._changed(before, record)
+
+    def _reindex(self, key: Key, values: list[list[Hashable]]) -> None:
+        """Most changes leave an object where it is in every index: then there is nothing to do."""
+        before = self._values.pop(key, [])
+        if values:
+            self._values[key] = values
+        if values == before:
+            return
+        for index, old in zip(self._by.values(), before, strict=False):
+            for value in old:
+                index.get(value, {}).pop(key, None)
+                if not index.get(value):
+                    index.pop(value, None)
+        for index, new in zip(self._by.values(), values, strict=False):
+            for value in new:
+                index.setdefault(value, {})[key] = None

@@ -1,0 +1,161 @@
+"""What controllers write in the same way: conditions, owner references, changes of what they have read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from reprieve.clock import timestamp
+from reprieve.stores.errors import Conflict
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+
+Change = Callable[[dict[str, Any]], None]
+TRIES = 5
+
+
+async def modify(store: Store, record: Record, change: Change, *, subresource: str = "", tries: int = TRIES) -> Record:
+    """Change an object, from what it is now if it has changed since; nothing is written when nothing differs.
+
+    `change` is given a copy of the whole object. Raises `NotFound` when it is gone, `Conflict` when it is another one.
+    With one try it also raises `Conflict` when the object has changed: for changes that depend on what was read.
+    """
+    for _ in range(tries):
+        patch = difference(record, change, subresource)
+        if not patch:
+            return record
+        try:
+            return await store.patch(
+                record.resource,
+                record.name,
+                record.namespace,
+                patch,
+                subresource=subresource,
+                version=record.version,
+                uid=record.uid,
+            )
+        except Conflict:
+            if tries == 1:
+                raise
+            record = await _as_it_is_now(store, record)
+    raise Conflict(f"{record.unit} has changed {tries} times in a row", kind=record.resource.kind, name=record.name)
+
+
+async def _as_it_is_now(store: Store, record: Record) -> Record:
+    found = await store.get(record.resource, record.name, record.namespace)
+    if found.uid != record.uid:
+        raise Conflict(f"{record.unit} is another one now", kind=record.resource.kind, name=record.name)
+    return found
+
+
+def difference(record: Record, change: Change, subresource: str = "") -> dict[str, Any]:
+    """What `change` would change, as a merge patch; of a status only that."""
+    changed = msgspec.json.decode(record.raw)
+    change(changed)
+    patch = merge_patch(record.data, changed)
+    if subresource != "status":
+        return patch
+    return {"status": patch["status"]} if "status" in patch else {}
+
+
+def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The smallest merge patch that makes the one of the other; lists are replaced whole."""
+    patch: dict[str, Any] = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            inner = merge_patch(old, value)
+            if inner:
+                patch[key] = inner
+        elif key not in before or old != value:
+            patch[key] = value
+    return patch
+
+
+def set_condition(
+    conditions: list[dict[str, Any]],
+    kind: str,
+    status: str,
+    *,
+    now: datetime,
+    reason: str = "",
+    message: str = "",
+    **more: Any,
+) -> None:
+    """Set a condition in a list, in its place; its transition time stays as long as its status does."""
+    known = find_condition(conditions, kind)
+    same = known is not None and known.get("status") == status
+    since = known.get("lastTransitionTime") if known is not None and same else None
+    condition = {"type": kind, "status": status, "lastTransitionTime": since or timestamp(now), **more}
+    condition |= {key: value for key, value in (("reason", reason), ("message", message)) if value}
+    if known is None:
+        conditions.append(condition)
+    else:
+        conditions[conditions.index(known)] = condition
+
+
+def find_condition(conditions: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
+    return next((condition for condition in conditions if condition.get("type") == kind), None)
+
+
+def conditions_of(record: Record) -> list[dict[str, Any]]:
+    """The conditions in an object's status; not to be changed."""
+    return record.data.get("status", {}).get("conditions") or []
+
+
+def has_condition(record: Record, kind: str, status: str = "True") -> bool:
+    found = find_condition(conditions_of(record), kind)
+    return found is not None and found.get("status") == status
+
+
+def owner_reference(owner: Record, *, controller: bool = True) -> dict[str, Any]:
+    """How an object names its owner."""
+    reference = {"apiVersion": owner.data["apiVersion"], "kind": owner.resource.kind}
+    reference |= {"name": owner.name, "uid": owner.uid}
+    return reference | ({"controller": True, "blockOwnerDeletion": True} if controller else {})
+
+
+def owner_references(record: Record) -> list[dict[str, Any]]:
+    return record.metadata.get("ownerReferences") or []
+
+
+def controller_of(record: Record) -> dict[str, Any] | None:
+    """The reference to the one owner that controls an object."""
+    return next((owner for owner in owner_references(record) if owner.get("controller")), None)
+
+
+def controller_uid(record: Record) -> Iterator[str]:
+    """An index: by the uid of what controls an object."""
+    owner = controller_of(record)
+    if owner is not None:
+        yield owner["uid"]
+
+
+def owner_uids(record: Record) -> Iterator[str]:
+    """An index: by the uids of all owners."""
+    return (owner["uid"] for owner in owner_references(record))
+
+
+def is_leaving(record: Record) -> bool:
+    """Whether it is being deleted."""
+    return "deletionTimestamp" in record.metadata
+
+
+def finalizers_of(record: Record) -> list[str]:
+    return record.metadata.get("finalizers") or []
+
+
+def drop_finalizer(data: dict[str, Any], name: str) -> None:
+    """For `modify`: let an object go, as far as this finalizer is concerned."""
+    metadata = data["metadata"]
+    metadata["finalizers"] = [each for each in metadata.get("finalizers", ()) if each != name]
+    if not metadata["finalizers"]:
+        del metadata["finalizers"]
+
+
+def moment_of(text: str) -> datetime:
+    """A moment as it is written in an object."""
+    return datetime.fromisoformat(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import federation, gangs, loading, pods, queues, quota
+from benchmarks import control_plane, federation, gangs, loading, pods, queues, quota
 
 SUITES = {
     "loading": loading.run,
@@ -13,6 +13,7 @@ SUITES = {
     "quota": quota.run,
     "queues": queues.run,
     "federation": federation.run,
+    "control-plane": control_plane.run,
 }
 
 

@@ -10,9 +10,8 @@ from reprieve.configuration import Settings
 from reprieve.objects import karmada
 from reprieve.objects.meta import Manifest, ObjectMeta, Reference
 from reprieve.policies.federation import FederationPolicy
-from reprieve.policies.federation_bindings import BindingKey
-from reprieve.policies.federation_queue import BindingQueue
 from reprieve.resources import Resources
+from reprieve.scheduler.queue import SchedulingQueue
 from reprieve.world import World
 
 CLUSTERS = 100
@@ -51,9 +50,9 @@ def _decide(objects: list[Manifest], binding: karmada.ResourceBinding) -> tuple[
     return first * 1e3, best_of(3, lambda: policy.decide(facts)) * 1e3, len(policy.decide(facts).victims)
 
 
-def _keys() -> list[tuple[BindingKey, int]]:
+def _keys() -> list[tuple[str, int]]:
     chance = random.Random(7)
-    return [(("ResourceBinding", "bench", f"b-{number}"), chance.randrange(1_000)) for number in range(BINDINGS)]
+    return [(f"ResourceBinding/bench/b-{number}", chance.randrange(1_000)) for number in range(BINDINGS)]
 
 
 def _queue() -> float:
@@ -62,7 +61,7 @@ def _queue() -> float:
 
     def work() -> None:
         now = 0.0
-        queue = BindingQueue(lambda: now, by_priority=True)
+        queue = SchedulingQueue(lambda: now)
         for key, priority in keys:
             queue.push(key, priority)
         while (found := queue.pop()) is not None:
@@ -77,7 +76,7 @@ def _churn() -> float:
 
     def work() -> None:
         now = [0.0]
-        queue = BindingQueue(lambda: now[0], by_priority=True)
+        queue = SchedulingQueue(lambda: now[0])
         for key, priority in keys:
             queue.push(key, priority)
         for number in range(BINDINGS // 2):

@@ -1,0 +1,1 @@
+"""The loop that makes decisions real: watch, take, decide, commit; the same for every store and every policy."""

@@ -1,0 +1,250 @@
+"""What a decision does to pods: nominations, bindings and evictions, each safe to do again.
+
+1. The hold comes first: on the preemptor (of a group: on its oldest pod), with the nomination, in one write.
+2. Then every victim, several at once: the condition DisruptionTarget, then a graceful deletion of this one by its uid.
+   A victim that leaves already or is gone costs nothing.
+3. A group is nominated whole before the first of its pods is bound, so that what is left to bind has its place.
+4. Lower pods that were nominated to the place lose their nomination.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from reprieve import texts
+from reprieve.clock import timestamp
+from reprieve.deciding import Waiting
+from reprieve.engine.plan import Plan
+from reprieve.objects.pods import PREEMPTION_BY_SCHEDULER
+from reprieve.scheduler.context import Context
+from reprieve.scheduler.holds import HOLD, HeldVictim, Hold, hold_of
+from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.records import Record
+from reprieve.stores.resources import PODS
+from reprieve.texts import loop
+from reprieve.world import PodFacts
+
+
+class PodEffects:
+    """Carries out plans for pods and groups of pods."""
+
+    def __init__(self, context: Context, nominated_to: Callable[[str], list[PodFacts]]) -> None:
+        self._context = context
+        self._store = context.store
+        self._nominated_to = nominated_to
+
+    # A place that is free
+
+    async def bind(self, waiting: Waiting, plan: Plan, decision: int = 0) -> list[PodFacts]:
+        """Give pods their nodes; those that could not be bound are returned."""
+        placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
+        if waiting.group is not None and len(placed) > 1:
+            hold = Hold(preemptor=waiting.unit, placement=plan.placement, decision=decision)
+            await self._nominate_all(placed, plan, hold)
+        return await self.bind_each((facts, plan.placement[facts.unit]) for facts in placed)
+
+    async def bind_each(self, places: Iterable[tuple[PodFacts, str]]) -> list[PodFacts]:
+        outcomes = await asyncio.gather(*(self._bind(facts, node) for facts, node in places))
+        return [facts for facts in outcomes if facts is not None]
+
+    async def _bind(self, facts: PodFacts, node: str) -> PodFacts | None:
+        record = self._record(facts)
+        if record is None:
+            return facts
+        try:
+            bound = await self._store.bind(record.name, record.namespace, node, uid=record.uid)
+        except (Conflict, NotFound):
+            return facts
+        self._context.absorb(bound)
+        await self._context.event(bound, "Normal", "Scheduled", loop.bound(facts.unit, node))
+        return None
+
+    # A place that others have to leave
+
+    async def preempt(self, waiting: Waiting, plan: Plan, decision: int) -> Hold:
+        """Hold the place, then ask everybody in the plan to leave."""
+        hold = Hold(
+            preemptor=waiting.unit,
+            victims=list(self._victims(plan)),
+            placement=plan.placement if waiting.group is not None else {},
+            decision=decision,
+        )
+        placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
+        lead = await self._nominate_all(placed, plan, hold)
+        await self._displace(plan, waiting)
+        await self.evict(hold)
+        await self._context.event(lead, "Normal", "Preempting", plan.message, decision=decision)
+        return hold
+
+    def _victims(self, plan: Plan) -> Iterable[HeldVictim]:
+        for victim in plan.victims:
+            record = self._pod(victim.unit)
+            if record is not None:
+                message = loop.made_way(plan.preemptor, plan.domain, texts.describe(victim.reason))
+                yield HeldVictim(victim.unit, record.uid, message)
+
+    async def _nominate_all(self, placed: list[PodFacts], plan: Plan, hold: Hold) -> Record:
+        """The whole group or the one pod; the first write carries the hold."""
+        lead = await self._nominate(placed[0], plan, hold)
+        await asyncio.gather(*(self._nominate(facts, plan) for facts in placed[1:]))
+        return lead
+
+    async def _nominate(self, facts: PodFacts, plan: Plan, hold: Hold | None = None) -> Record:
+        record = self._context.mirror.known(PODS, facts.key[1], facts.key[0])
+        node = plan.placement[facts.unit]
+        if hold is None and facts.nominated == node:
+            return record
+        status: dict[str, Any] = {"nominatedNodeName": node}
+        if plan.outcome != "Fits":
+            status["conditions"] = [self._unscheduled(record, plan.message)]
+        patch: dict[str, Any] = {"status": status}
+        if hold is not None:
+            patch["metadata"] = {"annotations": {HOLD: hold.text()}}
+        return await self._patch_status(record, patch)
+
+    async def _displace(self, plan: Plan, waiting: Waiting) -> None:
+        """Pods of lower priority that were nominated to the same nodes have to look again."""
+        own = {facts.key for facts in waiting.pods}
+        nodes = sorted(set(plan.placement.values()))
+        for other in [other for node in nodes for other in self._nominated_to(node)]:
+            if other.priority < waiting.priority and other.key not in own:
+                await self.clear_nomination(other, loop.lost_nomination(other.unit, other.nominated, waiting.unit))
+
+    async def evict_all(self, plan: Plan, decision: int) -> None:
+        """Ask the victims of a plan to leave that nobody holds: decided again, it is about those who are left."""
+        await self.evict(Hold(preemptor=plan.preemptor, victims=list(self._victims(plan)), decision=decision))
+
+    async def evict(self, hold: Hold) -> None:
+        """Ask every victim of a hold to leave that has not been asked yet."""
+        await asyncio.gather(*(self._evict(victim, hold) for victim in hold.victims))
+
+    async def _evict(self, victim: HeldVictim, hold: Hold) -> None:
+        record = self._pod(victim.unit)
+        if record is None or record.uid != victim.uid or "deletionTimestamp" in record.metadata:
+            return
+        try:
+            if not _is_target(record):
+                record = await self._patch_status(record, {"status": {"conditions": [self._target(victim)]}})
+            await self._delete(record)
+        except (Conflict, NotFound):
+            return  # gone, or another one: either way it is not in the way any more
+        await self._context.event(record, "Normal", "Preempted", victim.message, decision=hold.decision)
+
+    async def _delete(self, record: Record) -> None:
+        deleted = await self._store.delete(PODS, record.name, record.namespace, uid=record.uid)
+        leaves = "deletionTimestamp" in deleted.metadata and bool(deleted.data["spec"].get("nodeName"))
+        self._context.mirror.absorb(deleted, gone=not leaves)
+
+    # No place
+
+    async def refuse(self, waiting: Waiting, plan: Plan, decision: int = 0, *, keep: bool = False) -> None:
+        """Say why a unit waits; a nomination that leads nowhere is given up, unless it is still waited for."""
+        for facts in waiting.pods:
+            record = self._record(facts)
+            if record is None:
+                continue
+            if facts.nominated and not keep:
+                record = await self._clear(record)
+            changed = await self._say_unscheduled(record, plan.message)
+            if changed is not None and facts is waiting.pods[0]:
+                await self._context.event(changed, "Warning", "FailedScheduling", plan.message, decision=decision)
+
+    async def _say_unscheduled(self, record: Record, message: str) -> Record | None:
+        """Set the condition; nothing is written when it says the same already."""
+        condition = self._unscheduled(record, message)
+        for known in record.data.get("status", {}).get("conditions") or ():
+            if known.get("type") == "PodScheduled" and known.get("message") == message:
+                return None
+        try:
+            return await self._patch_status(record, {"status": {"conditions": [condition]}})
+        except (Conflict, NotFound):
+            return None
+
+    async def clear_nomination(self, facts: PodFacts, message: str) -> None:
+        record = self._record(facts)
+        if record is not None:
+            try:
+                cleared = await self._clear(record)
+            except (Conflict, NotFound):
+                return
+            await self._context.event(cleared, "Normal", "NominationLost", message)
+
+    async def _clear(self, record: Record) -> Record:
+        patch = {"metadata": {"annotations": {HOLD: None}}, "status": {"nominatedNodeName": None}}
+        return await self._patch_status(record, patch)
+
+    # After a restart
+
+    async def resume(self) -> int:
+        """Finish what was begun: victims that have not been asked, groups that are half bound. How many holds."""
+        unfinished = 0
+        for record in self._context.mirror.all(PODS):
+            hold = hold_of(record)
+            if hold is None or "deletionTimestamp" in record.metadata:
+                continue
+            bound = bool(record.data["spec"].get("nodeName"))
+            if hold.placement:
+                unfinished += await self._resume_group(hold)
+            elif not bound:
+                unfinished += 1
+                await self.evict(hold)
+        return unfinished
+
+    async def _resume_group(self, hold: Hold) -> bool:
+        """A group of which one pod is bound gets the rest of its places; one that waits, the rest of its victims."""
+        members = {unit: record for unit in hold.placement if (record := self._pod(unit)) is not None}
+        waiting = {unit: record for unit, record in members.items() if not record.data["spec"].get("nodeName")}
+        if not waiting:
+            return False
+        await self.evict(hold)
+        if len(waiting) < len(members):
+            pods = self._context.mirror.world.pods
+            places = [(pods[record.key], hold.placement[unit]) for unit, record in waiting.items()]
+            await self.bind_each((facts, node) for facts, node in places if facts.pending)
+        return True
+
+    # Parts
+
+    def _record(self, facts: PodFacts) -> Record | None:
+        return self._context.mirror.get(PODS, facts.key[1], facts.key[0])
+
+    def _pod(self, unit: str) -> Record | None:
+        _, namespace, name = unit.split("/")
+        return self._context.mirror.get(PODS, name, namespace)
+
+    async def _patch_status(self, record: Record, patch: dict[str, Any]) -> Record:
+        changed = await self._store.patch(
+            PODS, record.name, record.namespace, patch, "strategic", subresource="status", uid=record.uid
+        )
+        self._context.absorb(changed)
+        return changed
+
+    def _unscheduled(self, record: Record, message: str) -> dict[str, Any]:
+        conditions = record.data.get("status", {}).get("conditions") or ()
+        known = next((item for item in conditions if item.get("type") == "PodScheduled"), None)
+        since = known.get("lastTransitionTime") if known and known.get("status") == "False" else None
+        return {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
+            "lastTransitionTime": since or timestamp(self._context.clock()),
+        }
+
+    def _target(self, victim: HeldVictim) -> dict[str, Any]:
+        return {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": PREEMPTION_BY_SCHEDULER,
+            "message": victim.message,
+            "lastTransitionTime": timestamp(self._context.clock()),
+        }
+
+
+def _is_target(record: Record) -> bool:
+    conditions = record.data.get("status", {}).get("conditions") or ()
+    return any(
+        item.get("type") == "DisruptionTarget" and item.get("reason") == PREEMPTION_BY_SCHEDULER for item in conditions
+    )

@@ -1,0 +1,52 @@
+"""What a preemptor holds while its victims leave, written on the preemptor itself.
+
+A decision is carried out by many writes, and the scheduler may die between any two. So the first write of all is the
+decision: who goes, and where the preemptor then goes. Whoever starts next reads it and does what is left to do. Nobody
+is chosen twice, and nobody has left in vain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from reprieve.stores.records import Record
+
+HOLD = "reprieve.scheduling/hold"
+
+
+class HeldVictim(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Somebody who has to go: this one, and no later one of the same name."""
+
+    unit: str
+    uid: str
+    message: str = ""
+    ends: bool = False
+    reason: str = ""
+    domain: str = ""
+
+
+class Hold(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A decision that is being carried out."""
+
+    preemptor: str
+    victims: list[HeldVictim] = []
+    placement: dict[str, str] = {}
+    """Unit to node, for a group: where each of its pods goes."""
+    decision: int = 0
+
+    def text(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+
+def hold_of(record: Record) -> Hold | None:
+    """What an object holds; what cannot be read (somebody changed it by hand) holds nothing."""
+    annotations: dict[str, Any] = record.metadata.get("annotations") or {}
+    written = annotations.get(HOLD)
+    if not written:
+        return None
+    try:
+        return msgspec.json.decode(written, type=Hold)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None

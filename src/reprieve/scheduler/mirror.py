@@ -1,0 +1,115 @@
+"""The world as the store has it: listed once, then kept in step change by change, and by the scheduler's own writes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reprieve.controllers.caches import Cache
+from reprieve.objects.kueue import ClusterQueue, LocalQueue
+from reprieve.objects.scheduling import PodGroup
+from reprieve.objects.scheduling import Workload as GroupWorkload
+from reprieve.stores.errors import NotFound
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import EVENTS, RESOURCES, Resource
+from reprieve.world import World
+
+_REBUILDING = (PodGroup, GroupWorkload, ClusterQueue, LocalQueue)
+"""A change of one of these makes tables and trees anew; what is written to their status is no such change."""
+_log = logging.getLogger(__name__)
+
+FOLLOWED: tuple[Resource, ...] = tuple(resource for resource in RESOURCES.values() if resource != EVENTS)
+
+
+class Seen(NamedTuple):
+    """A change that has reached the world: what was there (None: nothing), and what is now."""
+
+    resource: Resource
+    old: Record | None
+    new: Record | None
+
+    @property
+    def record(self) -> Record:
+        """The object, as it is or last was."""
+        found = self.new or self.old
+        assert found is not None  # noqa: S101 - a change is of something
+        return found
+
+
+class Mirror:
+    """Keeps a world in step with a store, and remembers what has changed until somebody asks."""
+
+    def __init__(self, store: Store, world: World) -> None:
+        self.store = store
+        self.world = world
+        self.signal = asyncio.Event()
+        self._seen: list[Seen] = []
+        self._caches = {resource: self._cache(resource) for resource in FOLLOWED}
+
+    def _cache(self, resource: Resource) -> Cache:
+        return Cache(resource, lambda old, new: self._changed(resource, old, new))
+
+    async def follow(self) -> list[Seen]:
+        """Take in all that has happened in the store; what that changed, in the order in which it came."""
+        self.signal.clear()
+        for cache in self._caches.values():
+            if not cache.quiet:
+                await cache.follow(self.store, self.signal)
+        seen, self._seen = self._seen, []
+        return seen
+
+    def absorb(self, record: Record, *, gone: bool = False) -> None:
+        """What a write of the scheduler's own has returned: the next decision must see it."""
+        cache = self._caches[record.resource]
+        if gone:
+            cache.drop(record)
+        else:
+            cache.put(record)
+
+    def get(self, resource: Resource, name: str, namespace: str = "") -> Record | None:
+        return self._caches[resource].get(name, namespace)
+
+    def known(self, resource: Resource, name: str, namespace: str = "") -> Record:
+        """A record that is needed now; raises `NotFound` like the store when it is gone."""
+        found = self.get(resource, name, namespace)
+        if found is None:
+            raise NotFound(f'{resource} "{name}" not found', group=resource.group, kind=resource.plural, name=name)
+        return found
+
+    def all(self, resource: Resource) -> list[Record]:
+        return list(self._caches[resource])
+
+    def close(self) -> None:
+        for cache in self._caches.values():
+            cache.stop()
+
+    def _changed(self, resource: Resource, old: Record | None, new: Record | None) -> None:
+        try:
+            self._apply(old, new)
+        except (msgspec.ValidationError, KeyError):
+            _log.exception("%s cannot be read and is left out", new.unit if new else "an object")
+            return
+        self._seen.append(Seen(resource, old, new))
+
+    def _apply(self, old: Record | None, new: Record | None) -> None:
+        if new is not None:
+            if old is None or not _alike(old.manifest, new.manifest):
+                self.world.put(new.manifest)
+        elif old is not None:
+            self.world.delete(type(old.manifest), old.name, old.namespace, called=old.resource.kind)
+
+
+def _alike(old: Any, new: Any) -> bool:
+    """Whether nothing has changed that a decision reads, in what it is costly to change."""
+    if not isinstance(new, _REBUILDING) or type(old) is not type(new):
+        return False
+    return bool(_as_decided_over(old) == _as_decided_over(new))
+
+
+def _as_decided_over(item: Any) -> Any:
+    metadata = msgspec.structs.replace(item.metadata, resource_version="", annotations={}, labels={})
+    return msgspec.structs.replace(item, metadata=metadata, status=type(item.status)())

@@ -1,0 +1,97 @@
+"""Which units wait: pods alone, or groups with the pods of them that wait; kept as pods come, change and go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from reprieve.deciding import Deciding, Waiting, pod_alone
+from reprieve.engine.units import workload_group_name
+from reprieve.objects.pods import Pod
+from reprieve.world import Key, PodFacts, World
+
+
+class PendingUnits:
+    """Units on nodes that are this scheduler's to place. Pods that name another scheduler are none of its business."""
+
+    def __init__(self, world: World, deciding: Deciding, names: Collection[str]) -> None:
+        self._world = world
+        self._deciding = deciding
+        self._names = frozenset(names)
+        self._unit_of: dict[Key, str] = {}
+        self._members: dict[str, dict[Key, None]] = {}
+        self._nominated: dict[str, dict[Key, None]] = {}
+        self._place_of: dict[Key, str] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._members))
+
+    def __contains__(self, unit: str) -> bool:
+        return unit in self._members
+
+    def mine(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name in self._names
+
+    def update(self, key: Key) -> tuple[str, str]:
+        """A pod has changed: the unit it waited with, and the one it waits with now; empty where it does not wait."""
+        before = self._unit_of.pop(key, "")
+        if before:
+            self._leave(before, key)
+        facts = self._world.pods.get(key)
+        after = self.unit_of(facts) if facts is not None and facts.pending and self.mine(facts.pod) else ""
+        if after:
+            self._unit_of[key] = after
+            self._members.setdefault(after, {})[key] = None
+        self._note_nomination(key, facts)
+        return before, after
+
+    def _leave(self, unit: str, key: Key) -> None:
+        members = self._members[unit]
+        members.pop(key, None)
+        if not members:
+            del self._members[unit]
+
+    def _note_nomination(self, key: Key, facts: PodFacts | None) -> None:
+        node = self._place_of.pop(key, "")
+        if node:
+            self._nominated[node].pop(key, None)
+        if facts is not None and facts.nominated and facts.pending:
+            self._place_of[key] = facts.nominated
+            self._nominated.setdefault(facts.nominated, {})[key] = None
+
+    def unit_of(self, facts: PodFacts) -> str:
+        """The pod itself, or the group that it names, whether that exists yet or not."""
+        spec = facts.pod.spec
+        namespace = facts.key[0]
+        if spec.workload_ref is not None:
+            return workload_group_name(namespace, spec.workload_ref)
+        if spec.scheduling_group is not None and self._deciding.settings.gate("GenericWorkload"):
+            return f"PodGroup/{namespace}/{spec.scheduling_group.pod_group_name}"
+        return facts.unit
+
+    def waiting(self, unit: str) -> Waiting | None:
+        """A unit with its pods; None: it does not wait any more, or its group does not exist yet."""
+        pods = self.pods(unit)
+        if not pods:
+            return None
+        if unit.startswith("Pod/"):
+            return pod_alone(pods[0])
+        known = self._deciding.groups.name_of(pods[0])
+        return self._deciding.as_group(known, pods) if known else None
+
+    def pods(self, unit: str) -> list[PodFacts]:
+        return [self._world.pods[key] for key in self._members.get(unit, ()) if key in self._world.pods]
+
+    def priority(self, unit: str) -> int:
+        """By what it is taken from the queue."""
+        waiting = self.waiting(unit)
+        if waiting is not None:
+            return waiting.priority
+        return max((facts.priority for facts in self.pods(unit)), default=0)
+
+    def nominated_to(self, node: str) -> list[PodFacts]:
+        """Pods that wait for a place on a node."""
+        return [self._world.pods[key] for key in self._nominated.get(node, ()) if key in self._world.pods]
+
+    def with_groups(self) -> list[str]:
+        """Units that are groups, or want to be."""
+        return [unit for unit in self._members if not unit.startswith("Pod/")]

@@ -1,0 +1,229 @@
+"""The queue of units that wait to be scheduled, whatever their kind and policy.
+
+1. Active: taken by priority, then by the time of entering.
+2. Back-off: after a failure for 1s, 2s, 4s ... at most 10s; kept by the end of the back-off, then by priority.
+3. Unschedulable: kept until something happens that could help, until a moment that is known to change the answer, or
+   for 5 minutes.
+4. A unit is in one part at most once. One that is pushed while it is worked on is queued again afterwards, with a new
+   time.
+5. What returns from a part together returns in order of priority.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import Literal, NamedTuple
+
+FIRST_BACK_OFF = 1.0
+LONGEST_BACK_OFF = 10.0
+LONGEST_UNSCHEDULABLE = 300.0
+_SLACK = 64
+
+Part = Literal["active", "backOff", "unschedulable", "working"]
+Rank = tuple[float, ...]
+
+
+class Ticket(NamedTuple):
+    """One stay of a unit in one part; a later ticket makes it void."""
+
+    rank: Rank
+    number: int
+    key: str
+
+
+class _Entry:
+    """What is known of a unit for as long as it is waiting or worked on."""
+
+    __slots__ = ("again", "attempts", "entered", "failed", "number", "part", "priority", "until")
+
+    def __init__(self, priority: int) -> None:
+        self.priority = priority
+        self.part: Part = "active"
+        self.number = 0
+        self.entered = 0.0
+        self.attempts = 0
+        self.failed = 0.0
+        self.again = False
+        self.until = 0.0
+
+    @property
+    def ready(self) -> float:
+        """When its back-off ends."""
+        if not self.attempts:
+            return 0.0
+        return self.failed + min(FIRST_BACK_OFF * 2.0 ** min(self.attempts - 1, 10), LONGEST_BACK_OFF)
+
+
+class SchedulingQueue:
+    """Heaps with lazy deletion: a ticket that is not the last one of its unit is passed over."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._entries: dict[str, _Entry] = {}
+        self._heaps: dict[Part, list[Ticket]] = {"active": [], "backOff": [], "unschedulable": []}
+        self._sizes: dict[Part, int] = {"active": 0, "backOff": 0, "unschedulable": 0, "working": 0}
+        self._number = 0
+
+    def __len__(self) -> int:
+        """How many wait, in all parts."""
+        return len(self._entries) - self._sizes["working"]
+
+    def size(self, part: Part) -> int:
+        return self._sizes[part]
+
+    def push(self, key: str, priority: int = 0) -> None:
+        """A unit is new or has changed: it is worth a try at once, wherever it was kept."""
+        entry = self._entries.get(key)
+        if entry is None:
+            self._add(key, _Entry(priority))
+            return
+        changed = entry.priority != priority
+        entry.priority = priority
+        if entry.part == "working":
+            entry.again = True
+        elif entry.part != "active":
+            self._move(key, entry, "active")
+        elif changed:
+            self._ticket(key, entry)
+
+    def pop(self) -> str | None:
+        """The next one to work on; None: none is ready. `done`, `failed` or `unschedulable` ends the work."""
+        self._return()
+        ticket = self._first("active")
+        if ticket is None:
+            return None
+        heappop(self._heaps["active"])
+        self._leave(self._entries[ticket.key], "working")
+        return ticket.key
+
+    def done(self, key: str) -> None:
+        """It is scheduled: nothing more is known of it, unless it changed meanwhile."""
+        entry = self._entries.get(key)
+        if entry is None or entry.part != "working":
+            return
+        self._drop(key, entry)
+        if entry.again:
+            self._add(key, _Entry(entry.priority))
+
+    def failed(self, key: str) -> None:
+        """Something went wrong: it is tried again after a back-off."""
+        self._put_aside(key, "backOff")
+
+    def unschedulable(self, key: str, until: float = inf) -> None:
+        """There is no place for it now; `until` is when that may change though nothing happens."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.until = until
+        self._put_aside(key, "unschedulable")
+
+    def part(self, key: str) -> Part | None:
+        """Where a unit is; None: nowhere."""
+        entry = self._entries.get(key)
+        return entry.part if entry is not None else None
+
+    def waiting(self) -> Iterator[tuple[str, Part]]:
+        """All that wait, and where."""
+        return ((key, entry.part) for key, entry in self._entries.items() if entry.part != "working")
+
+    def delete(self, key: str) -> None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._drop(key, entry)
+
+    def move(self, could_help: Callable[[str], bool] = lambda _: True) -> int:
+        """Something happened: whoever it could help is tried again, after what is left of its back-off."""
+        waiting = [ticket.key for ticket in self._heaps["unschedulable"] if self._live(ticket, "unschedulable")]
+        return self._release([key for key in waiting if could_help(key)])
+
+    def ready_in(self) -> float | None:
+        """Seconds until `pop` has something; None: not before something is pushed or moved."""
+        if self._first("active") is not None:
+            return 0.0
+        nexts = [ticket.rank[0] for part in _KEPT if (ticket := self._first(part)) is not None]
+        return max(0.0, min(nexts) - self._clock()) if nexts else None
+
+    # Moving between parts
+
+    def _put_aside(self, key: str, part: Part) -> None:
+        entry = self._entries.get(key)
+        if entry is None or entry.part != "working":
+            return
+        entry.attempts += 1
+        entry.failed = self._clock()
+        self._move(key, entry, "active" if entry.again else part)
+
+    def _return(self) -> None:
+        """Whose time is over comes back."""
+        now = self._clock()
+        due: list[str] = []
+        for part in _KEPT:
+            while (ticket := self._first(part)) is not None and ticket.rank[0] <= now:
+                heappop(self._heaps[part])
+                due.append(ticket.key)
+        self._release(due)
+
+    def _release(self, keys: Iterable[str]) -> int:
+        now = self._clock()
+        ordered = sorted(keys, key=lambda key: (-self._entries[key].priority, self._entries[key].number))
+        for key in ordered:
+            entry = self._entries[key]
+            self._move(key, entry, "active" if entry.ready <= now else "backOff")
+        return len(ordered)
+
+    def _add(self, key: str, entry: _Entry) -> None:
+        self._entries[key] = entry
+        self._sizes["active"] += 1
+        self._enter(key, entry)
+
+    def _move(self, key: str, entry: _Entry, part: Part) -> None:
+        self._leave(entry, part)
+        self._enter(key, entry)
+
+    def _leave(self, entry: _Entry, part: Part) -> None:
+        self._sizes[entry.part] -= 1
+        self._sizes[part] += 1
+        entry.part = part
+
+    def _drop(self, key: str, entry: _Entry) -> None:
+        self._sizes[entry.part] -= 1
+        del self._entries[key]
+
+    def _enter(self, key: str, entry: _Entry) -> None:
+        entry.again = False
+        entry.entered = self._clock()
+        self._ticket(key, entry)
+
+    # Tickets
+
+    def _ticket(self, key: str, entry: _Entry) -> None:
+        self._number += 1
+        entry.number = self._number
+        heap = self._heaps[entry.part]
+        if len(heap) > 2 * self._sizes[entry.part] + _SLACK:
+            heap[:] = [ticket for ticket in heap if self._live(ticket, entry.part)]
+            heapify(heap)
+        heappush(heap, Ticket(self._rank(entry), entry.number, key))
+
+    def _rank(self, entry: _Entry) -> Rank:
+        match entry.part:
+            case "backOff":
+                return entry.ready, -entry.priority
+            case "unschedulable":
+                return min(entry.until, entry.entered + LONGEST_UNSCHEDULABLE), -entry.priority
+            case _:
+                return -entry.priority, entry.entered
+
+    def _first(self, part: Part) -> Ticket | None:
+        heap = self._heaps[part]
+        while heap and not self._live(heap[0], part):
+            heappop(heap)
+        return heap[0] if heap else None
+
+    def _live(self, ticket: Ticket, part: Part) -> bool:
+        entry = self._entries.get(ticket.key)
+        return entry is not None and entry.number == ticket.number and entry.part == part
+
+
+_KEPT: tuple[Part, ...] = ("backOff", "unschedulable")

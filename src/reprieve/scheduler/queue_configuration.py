@@ -1,0 +1,112 @@
+"""YuniKorn's queues as the store has them: taken over when they change, refused when they are wrong.
+
+1. A configuration that is accepted is also written to an annotation of its ConfigMap: when the next one is bad, and the
+   scheduler restarts, the last good one is still known.
+2. A bad one is refused with an event that says all that is wrong; the old one stays in force.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.objects.admission import admit_all
+from reprieve.objects.loading import load_objects
+from reprieve.objects.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration, walk
+from reprieve.scheduler.context import Context
+from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.records import Record
+from reprieve.stores.resources import CONFIG_MAPS
+from reprieve.texts import loop
+from reprieve.world import World
+
+ACCEPTED = "reprieve.scheduling/accepted-queues"
+
+
+class QueueConfigurations:
+    """Keeps the queue configuration of a world in step with its ConfigMap."""
+
+    def __init__(self, context: Context, world: World, *, writes: bool) -> None:
+        self._context = context
+        self._world = world
+        self._writes = writes
+        self._text: str | None = None
+
+    @staticmethod
+    def concerns(record: Record) -> bool:
+        return record.name == CONFIG_MAP
+
+    async def changed(self, record: Record | None) -> bool:
+        """The ConfigMap has changed or gone; whether other queues are in force now."""
+        text = (record.data.get("data") or {}).get(QUEUES_FILE) if record is not None else None
+        if record is None or text is None:
+            return self._drop()
+        if text == self._text:
+            return False
+        accepted, problems = read_queues(text)
+        if accepted is not None:
+            self._use(accepted, text)
+            await self._accept(record, text)
+            return True
+        await self._refuse(record, problems)
+        return self._fall_back(record)
+
+    def _use(self, configuration: QueueConfiguration, text: str) -> None:
+        self._text = text
+        self._drop_all()
+        self._world.put(configuration)
+
+    def _drop(self) -> bool:
+        self._text = None
+        return self._drop_all()
+
+    def _drop_all(self) -> bool:
+        known = list(self._world.all(QueueConfiguration))
+        for item in known:
+            self._world.delete(QueueConfiguration, item.name, item.namespace, called=item.kind)
+        return bool(known)
+
+    def _fall_back(self, record: Record) -> bool:
+        """After a restart nothing is in force yet: the last good one is in the annotation."""
+        written = (record.metadata.get("annotations") or {}).get(ACCEPTED)
+        if self._text is not None or not written:
+            return False
+        accepted, _ = read_queues(written)
+        if accepted is None:
+            return False
+        self._use(accepted, written)
+        return True
+
+    async def _accept(self, record: Record, text: str) -> None:
+        if not self._writes or (record.metadata.get("annotations") or {}).get(ACCEPTED) == text:
+            return
+        patch: dict[str, Any] = {"metadata": {"annotations": {ACCEPTED: text}}}
+        try:
+            changed = await self._context.store.patch(
+                CONFIG_MAPS, record.name, record.namespace, patch, version=record.version
+            )
+        except (Conflict, NotFound):
+            return  # it has changed again: that change is on its way here
+        self._context.absorb(changed)
+        await self._context.event(changed, "Normal", "QueuesAccepted", loop.configuration_accepted(self._count()))
+
+    def _count(self) -> int:
+        partitions = (part for item in self._world.all(QueueConfiguration) for part in item.partitions)
+        return sum(1 for part in partitions for _ in walk(part.queues, ""))
+
+    async def _refuse(self, record: Record, problems: list[str]) -> None:
+        if self._writes:
+            await self._context.event(record, "Warning", "QueuesRefused", loop.configuration_refused(problems))
+
+
+def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str]]:
+    """The configuration in a text, or all that is wrong with it."""
+    config_map = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": CONFIG_MAP},
+        "data": {QUEUES_FILE: text},
+    }
+    loaded = load_objects([config_map], name=CONFIG_MAP)
+    problems = [*loaded.errors, *(problem for problem in admit_all(loaded.entries) if problem.severity == "error")]
+    found = next((item for item in loaded.objects if isinstance(item, QueueConfiguration)), None)
+    return (None if problems else found), [str(problem) for problem in problems]

@@ -1,0 +1,185 @@
+"""A whole control plane in one process: a store, a scheduler, controllers and agents on one event loop.
+
+`reprieve up` runs one on a directory and the clock of this machine; tests and simulations run one in memory and in
+virtual time. Each part only talks to the store, as it would to a Kubernetes API server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from prometheus_client import CollectorRegistry
+
+from reprieve.agents.clusters import HollowClusters
+from reprieve.agents.hollow import HollowAgent
+from reprieve.clock import Clock
+from reprieve.configuration import Settings, own_plane
+from reprieve.controllers.budgets import BudgetController
+from reprieve.controllers.deployments import DeploymentController
+from reprieve.controllers.federation import Detector
+from reprieve.controllers.garbage import GarbageCollector
+from reprieve.controllers.jobs import JobController
+from reprieve.controllers.namespaces import NamespaceController
+from reprieve.controllers.quota_jobs import QuotaJobs
+from reprieve.controllers.quota_lifecycle import QuotaLifecycle
+from reprieve.controllers.quota_pods import QuotaPods
+from reprieve.controllers.quota_status import QuotaStatus
+from reprieve.controllers.replica_sets import ReplicaSetController
+from reprieve.objects.loading import Loaded
+from reprieve.planning import Planner
+from reprieve.scheduler.history import History
+from reprieve.scheduler.loop import ALL_NAMES, Scheduler
+from reprieve.scheduler.metrics import Metrics
+from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.errors import BadRequest
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import PODS
+
+_log = logging.getLogger(__name__)
+
+STORE_FILE = "store.db"
+HISTORY_FILE = "history.db"
+_RESTART_SECONDS = 1.0
+
+
+class Part(Protocol):
+    """Anything that runs until it is cancelled."""
+
+    async def run(self) -> None: ...
+
+
+@runtime_checkable
+class LogSource(Protocol):
+    """An agent that can tell what containers wrote."""
+
+    def logs(self, pod: Record, container: str, **options: Any) -> AsyncIterator[bytes] | None:
+        """None: it does not run this pod."""
+        ...
+
+
+class ControlPlane:
+    """Everything that `reprieve up` is, but the terminal and the network."""
+
+    def __init__(
+        self,
+        store: EmbeddedStore,
+        history: History,
+        clock: Clock,
+        settings: Settings,
+        *,
+        names: Iterable[str] = ALL_NAMES,
+        shadow: bool = False,
+    ) -> None:
+        self.store = store
+        self.history = history
+        self.clock = clock
+        self.settings = own_plane(settings)
+        self.metrics_registry = CollectorRegistry()
+        self.scheduler = Scheduler(
+            store,
+            clock,
+            self.settings,
+            history,
+            metrics=Metrics(self.metrics_registry),
+            names=names,
+            shadow=shadow,
+        )
+        self._parts: list[Part] = [self.scheduler, *_controllers(store, clock, self.settings)]
+        self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
+        self._log_sources: list[LogSource] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @classmethod
+    def open(
+        cls, directory: Path | None, clock: Clock, settings: Settings, *, seed: int | None = None, **options: Any
+    ) -> ControlPlane:
+        """On a directory, or (None) in memory; `seed` makes names and uids the same each time."""
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        store = EmbeddedStore.open(_file(directory, STORE_FILE), clock, seed=seed)
+        try:
+            history = History(_file(directory, HISTORY_FILE), clock)
+        except BaseException:
+            store.close()
+            raise
+        return cls(store, history, clock, settings, **options)
+
+    def add(self, part: Part) -> None:
+        """One more part, such as an agent; before `start`."""
+        self._parts.append(part)
+        if isinstance(part, LogSource):
+            self._log_sources.append(part)
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything has been seen once, and what was begun before is finished."""
+        return self.scheduler.ready
+
+    async def start(self) -> None:
+        self._tasks = [asyncio.create_task(_keep_running(part.run), name=type(part).__name__) for part in self._parts]
+
+    async def stop(self) -> None:
+        """End all parts, then close the store: nothing is written after this."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.history.close()
+        self.store.close()
+
+    # What the API asks for
+
+    def planner(self, loaded: Loaded, now: datetime) -> Planner:
+        return Planner(loaded, self.settings, now)
+
+    async def logs(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
+        """What a container of a pod wrote."""
+        record = await self.store.get(PODS, pod, namespace)
+        for source in self._log_sources:
+            found = source.logs(record, container, **options)
+            if found is not None:
+                async for part in found:
+                    yield part
+                return
+        raise BadRequest(f'pod "{pod}" is on no node that keeps logs', kind="pods", name=pod)
+
+
+def _file(directory: Path | None, name: str) -> Path | str:
+    return ":memory:" if directory is None else directory / name
+
+
+def _controllers(store: Store, clock: Clock, settings: Settings) -> list[Part]:
+    simple: list[Callable[[Store, Clock], Part]] = [
+        JobController,
+        ReplicaSetController,
+        DeploymentController,
+        BudgetController,
+        GarbageCollector,
+        NamespaceController,
+        QuotaJobs,
+        QuotaPods,
+        QuotaLifecycle,
+    ]
+    return [
+        *(make(store, clock) for make in simple),
+        QuotaStatus(store, clock, settings),
+        Detector(store, clock, settings),
+    ]
+
+
+async def _keep_running(run: Callable[[], Any]) -> None:
+    """One part that fails must not take the others with it: it starts again, from what is in the store."""
+    while True:
+        try:
+            await run()
+            return
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            _log.exception("a part of the control plane failed and starts again")
+            await asyncio.sleep(_RESTART_SECONDS)

@@ -22,10 +22,14 @@ class Cache:
        that is older than what is known changes nothing.
     2. What the keeper sees deleted stays deleted, however late the watch still speaks of it.
     3. A watch that is lost is taken up where it ended; when that is too long ago, all is listed again and compared.
+    4. With a `mark`, what does not have it in its text is left out until it has.
     """
 
-    def __init__(self, resource: Resource, changed: Changed, indexes: Mapping[str, Index] | None = None) -> None:
+    def __init__(
+        self, resource: Resource, changed: Changed, indexes: Mapping[str, Index] | None = None, mark: bytes = b""
+    ) -> None:
         self.resource = resource
+        self._mark = mark
         self._changed = changed
         self._indexes = dict(indexes or {})
         self._records: dict[Key, Record] = {}
@@ -116,6 +120,8 @@ class Cache:
             self._gone.discard(record.uid)
             if known is not None and known.uid == record.uid:
                 self._set(record.key, None)
+        elif known is None and self._mark not in record.raw:
+            return
         elif record.uid not in self._gone and (known is None or known.version < record.version):
             self._set(record.key, record)
 

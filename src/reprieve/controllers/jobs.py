@@ -43,6 +43,7 @@ from reprieve.stores.records import Record
 from reprieve.stores.resources import JOBS, PODS
 
 _JOB_NAME = "batch.kubernetes.io/job-name"
+_MARK = _JOB_NAME.encode()
 _MANAGER = "kubernetes.io/job-controller"
 
 
@@ -52,7 +53,9 @@ class JobController(TemplateController):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         self._jobs = self.watch(JOBS, own_key)
-        self._pods = self.watch(PODS, _jobs_of, {"job": _jobs_of}, concern=standing, patience=self._patience)
+        self._pods = self.watch(
+            PODS, _jobs_of, {"job": _jobs_of}, concern=standing, patience=self._patience, mark=_MARK
+        )
         self.watch_policies(self._jobs)
 
     async def reconcile(self, key: Any) -> float | None:

@@ -21,7 +21,7 @@ from reprieve.controllers import quota_priority as priority
 from reprieve.controllers import quota_shapes as shapes
 from reprieve.controllers.pods_common import is_finished
 from reprieve.controllers.quota_owners import QuotaOwners
-from reprieve.controllers.runner import controller_key, own_key
+from reprieve.controllers.runner import OWNED, controller_key, own_key
 from reprieve.controllers.writing import controller_of, controller_uid, has_condition, is_leaving
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
@@ -36,7 +36,7 @@ class QuotaJobs(QuotaOwners):
         super().__init__(store, clock)
         self._jobs = self.watch(JOBS, own_key, {"class": _class_of})
         self._workloads = self.watch(QUOTA_WORKLOADS, controller_key("Job"), {"owner": controller_key("Job")})
-        self._pods = self.watch(PODS, controller_key("Job"), {"owner": controller_uid}, concern=_ended)
+        self._pods = self.watch(PODS, controller_key("Job"), {"owner": controller_uid}, concern=_ended, mark=OWNED)
         self.watch_policies(self._jobs)
 
     def naming(self, class_name: priority.ClassName) -> Iterable[Hashable]:

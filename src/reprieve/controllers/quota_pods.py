@@ -19,6 +19,7 @@ from reprieve.controllers import quota_shapes as shapes
 from reprieve.controllers.pods_common import is_finished
 from reprieve.controllers.quota_owners import QuotaOwners
 from reprieve.controllers.writing import finalizers_of, is_leaving, set_condition
+from reprieve.objects.kueue import QUEUE_NAME_LABEL
 from reprieve.objects.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
@@ -26,12 +27,14 @@ from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
 from reprieve.texts import quota_lives
 
+_MARK = QUEUE_NAME_LABEL.encode()
+
 
 class QuotaPods(QuotaOwners):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         indexes = {"workload": groups.workload_of, "class": _class_of}
-        self._pods = self.watch(PODS, groups.workload_of, indexes, concern=_concern)
+        self._pods = self.watch(PODS, groups.workload_of, indexes, concern=_concern, mark=_MARK)
         self._workloads = self.watch(QUOTA_WORKLOADS, _of_pods)
 
     def naming(self, class_name: priority.ClassName) -> Iterable[Hashable]:

@@ -28,7 +28,7 @@ from reprieve.controllers.pods_common import (
     wait_after_failures,
     was_disrupted,
 )
-from reprieve.controllers.runner import controller_key, own_key, patience_for
+from reprieve.controllers.runner import OWNED, controller_key, own_key, patience_for
 from reprieve.controllers.writing import controller_uid, is_leaving
 from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Store
@@ -45,7 +45,9 @@ class ReplicaSetController(TemplateController):
         super().__init__(store, clock)
         self._sets = self.watch(REPLICA_SETS, own_key)
         of_set = controller_key(REPLICA_SETS.kind)
-        self._pods = self.watch(PODS, of_set, {"owner": controller_uid}, concern=standing, patience=self._patience)
+        self._pods = self.watch(
+            PODS, of_set, {"owner": controller_uid}, concern=standing, patience=self._patience, mark=OWNED
+        )
         self.watch_policies(self._sets)
 
     async def reconcile(self, key: Any) -> float | None:

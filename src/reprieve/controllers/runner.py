@@ -32,6 +32,8 @@ Concern = Callable[[Record], Any]
 Patience = Callable[[Any], float]
 _ORDINARY = (AlreadyExists, Conflict, NotFound)
 _LONGEST_NAME = 230
+OWNED = b'"ownerReferences"'
+"""The mark of what somebody owns."""
 _A_SECOND = 10_000
 """So many objects are worth a second of waiting."""
 GATHER = 0.01
@@ -87,11 +89,13 @@ class Controller:
         *,
         concern: Concern | None = None,
         patience: Patience | None = None,
+        mark: bytes = b"",
     ) -> Cache:
         """Follow a kind; whenever one of it changes, its keys before and after the change are queued.
 
         With `concern`, a change that leaves it as it was is of no concern: nothing is queued. With `patience`, a key is
-        queued so many seconds later, together with whatever else comes until then.
+        queued so many seconds later, together with whatever else comes until then. With a `mark`, only what has it in
+        its text is followed.
         """
 
         def changed(before: Record | None, after: Record | None) -> None:
@@ -101,11 +105,13 @@ class Controller:
             for key in affected:
                 self.enqueue(key, patience(key) if patience is not None else 0.0)
 
-        return self.watch_changes(resource, changed, indexes)
+        return self.watch_changes(resource, changed, indexes, mark)
 
-    def watch_changes(self, resource: Resource, changed: Changed, indexes: Mapping[str, Index] | None = None) -> Cache:
+    def watch_changes(
+        self, resource: Resource, changed: Changed, indexes: Mapping[str, Index] | None = None, mark: bytes = b""
+    ) -> Cache:
         """Follow a kind; `changed` is told each change, with the object before and after, and queues what it likes."""
-        cache = self._caches[resource] = Cache(resource, changed, indexes)
+        cache = self._caches[resource] = Cache(resource, changed, indexes, mark)
         return cache
 
     def enqueue(self, key: Hashable, after: float = 0.0) -> None:

@@ -6,6 +6,7 @@ import asyncio
 
 from reprieve.policies.federation import FederationPolicy
 from reprieve.policies.federation_bindings import BindingFacts
+from reprieve.policies.federation_holds import HOLD_ANNOTATION
 from reprieve.scheduler import effects_federation
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.journal import Journal
@@ -69,6 +70,8 @@ class ScheduleBindings:
         return self._queue.unschedulable(unit)
 
 
-def _used(record: Record) -> tuple[object, object]:
+def _used(record: Record) -> tuple[object, ...]:
+    """What it takes from others: its places, those it leaves, and the one it holds."""
     spec = record.data.get("spec", {})
-    return spec.get("clusters"), spec.get("gracefulEvictionTasks")
+    held = (record.metadata.get("annotations") or {}).get(HOLD_ANNOTATION)
+    return spec.get("clusters"), spec.get("gracefulEvictionTasks"), held

@@ -76,7 +76,7 @@ class Watch:
             self.signal.clear()
             for event in self.take():
                 yield event
-            if not self._arrived:
+            if self.quiet:
                 await self.signal.wait()
 
 

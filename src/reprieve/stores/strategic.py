@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from reprieve.objects.problems import join_path, one_of, show
@@ -24,20 +25,24 @@ _ORDER, _REMOVE = "$setElementOrder/", "$deleteFromPrimitiveList/"
 _DIRECTIVES = ("replace", "delete", "merge")
 # Tells items apart by type too: the port 1 is not the port "1".
 Identity = tuple[str, Any]
+Path = tuple[str, ...]
+_ORDINARY = Field()
 
 
 def strategic_merge(document: Any, patch: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """The document with the patch merged into it; what the patch leaves alone is shared with it, not copied."""
-    return _merge(document if isinstance(document, Mapping) else {}, patch, fields_of(kind), "$")
+    return _merge(document if isinstance(document, Mapping) else {}, patch, fields_of(kind), ("$",))
 
 
-def _merge(current: Mapping[str, Any], patch: Mapping[str, Any], fields: Fields, path: str) -> dict[str, Any]:
+def _merge(current: Mapping[str, Any], patch: Mapping[str, Any], fields: Fields, path: Path) -> dict[str, Any]:
+    if not any(name.startswith("$") for name in patch):
+        return _merge_plainly(current, patch, fields, path)
     directive = _directive(patch, path)
     if directive == "delete":
         return {}
     merged = {} if directive == "replace" else _retained(current, patch, path)
     for name in _named(patch):
-        value = _field(merged.get(name), patch, name, fields.get(name, Field()), join_path(path, name))
+        value = _field(merged.get(name), patch, name, fields.get(name, _ORDINARY), (*path, name))
         if value is None:
             merged.pop(name, None)
         else:
@@ -45,21 +50,38 @@ def _merge(current: Mapping[str, Any], patch: Mapping[str, Any], fields: Fields,
     return merged
 
 
-def _directive(patch: Mapping[str, Any], path: str) -> str | None:
+def _merge_plainly(current: Mapping[str, Any], patch: Mapping[str, Any], fields: Fields, path: Path) -> dict[str, Any]:
+    """The same without directives, as the project's own patches are."""
+    merged = dict(current)
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        elif isinstance(value, dict | list):
+            merged[name] = _field(merged.get(name), patch, name, fields.get(name, _ORDINARY), (*path, name))
+        else:
+            merged[name] = value
+    return merged
+
+
+def _written(path: Path) -> str:
+    return reduce(join_path, path[1:], path[0])
+
+
+def _directive(patch: Mapping[str, Any], path: Path) -> str | None:
     directive = patch.get(_DIRECTIVE)
     if directive is not None and directive not in _DIRECTIVES:
-        raise BadPatch(f"{path}: {_DIRECTIVE} is {show(directive)}; {one_of(_DIRECTIVES)}")
+        raise BadPatch(f"{_written(path)}: {_DIRECTIVE} is {show(directive)}; {one_of(_DIRECTIVES)}")
     return directive
 
 
-def _retained(current: Mapping[str, Any], patch: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _retained(current: Mapping[str, Any], patch: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if _RETAIN not in patch:
         return dict(current)
     kept = {name for name in _list_of(patch, _RETAIN, path) if isinstance(name, str)}
     for name, value in patch.items():
         if value is not None and not name.startswith("$") and name not in kept:
             raise BadPatch(
-                f"{join_path(path, name)}: set, but {_RETAIN} does not name it; it must name all that is set"
+                f"{_written((*path, name))}: set, but {_RETAIN} does not name it; it must name all that is set"
             )
     return {name: value for name, value in current.items() if name in kept}
 
@@ -70,7 +92,7 @@ def _named(patch: Mapping[str, Any]) -> Iterable[str]:
     return dict.fromkeys(name.removeprefix(_ORDER).removeprefix(_REMOVE) for name in plain)
 
 
-def _field(current: Any, patch: Mapping[str, Any], name: str, field: Field, path: str) -> Any:
+def _field(current: Any, patch: Mapping[str, Any], name: str, field: Field, path: Path) -> Any:
     value = patch.get(name)
     directed = _ORDER + name in patch or _REMOVE + name in patch
     if isinstance(value, list) or (directed and name not in patch):
@@ -82,10 +104,10 @@ def _field(current: Any, patch: Mapping[str, Any], name: str, field: Field, path
     return value
 
 
-def _list_of(patch: Mapping[str, Any], name: str, path: str) -> list[Any]:
+def _list_of(patch: Mapping[str, Any], name: str, path: Path) -> list[Any]:
     values = patch.get(name, [])
     if not isinstance(values, list):
-        raise BadPatch(f"{path}: {name} is {show(values)}; it must be a list")
+        raise BadPatch(f"{_written(path)}: {name} is {show(values)}; it must be a list")
     return values
 
 
@@ -93,11 +115,11 @@ def _list_of(patch: Mapping[str, Any], name: str, path: str) -> list[Any]:
 
 
 def _list(
-    current: Any, patch: list[Any] | None, order: list[Any], removed: list[Any], field: Field, path: str
+    current: Any, patch: list[Any] | None, order: list[Any], removed: list[Any], field: Field, path: Path
 ) -> list[Any] | None:
     if not isinstance(current, list):
         if patch is None and current is not None:
-            raise BadPatch(f"{path}: is {show(current)}, and the patch orders or removes items of a list")
+            raise BadPatch(f"{_written(path)}: is {show(current)}, and the patch orders or removes items of a list")
         if patch is None:
             return None
         current = []
@@ -125,7 +147,7 @@ def _replaces(item: Any) -> bool:
     return isinstance(item, Mapping) and item.get(_DIRECTIVE) == "replace"
 
 
-def _cleaned(item: Any, field: Field, path: str) -> Any:
+def _cleaned(item: Any, field: Field, path: Path) -> Any:
     """An item of a list that replaces another, without what is only meant for merging."""
     return _merge({}, item, field.fields, path) if isinstance(item, Mapping) and field.key is not None else item
 
@@ -138,7 +160,7 @@ def _identity(item: Any, key: str) -> Identity | None:
 class _Items:
     """The items of one list, and what tells them apart."""
 
-    def __init__(self, key: str, field: Field, path: str) -> None:
+    def __init__(self, key: str, field: Field, path: Path) -> None:
         self._key = key
         self._field = field
         self._path = path
@@ -194,16 +216,15 @@ class _Items:
             rank = ranks.get(_identity(item, self._key), -1)
             if rank < last or rank < 0:
                 why = "comes in another order than" if rank >= 0 else "is missing in"
-                raise BadPatch(
-                    f"{self._path}[{number}]: {why} {_ORDER.removesuffix('/')}; it must name all, in this order"
-                )
+                place = f"{_written(self._path)}[{number}]"
+                raise BadPatch(f"{place}: {why} {_ORDER.removesuffix('/')}; it must name all, in this order")
             last = rank
 
     def _required(self, item: Any, number: int) -> Identity:
         identity = _identity(item, self._key)
         if identity is None:
             right = f'each item needs a "{self._key}", by which it is merged' if self._key else "each must be a text"
-            raise BadPatch(f"{self._path}[{number}]: is {show(item)}; {right}")
+            raise BadPatch(f"{_written(self._path)}[{number}]: is {show(item)}; {right}")
         return identity
 
     def _deletes(self, item: Any) -> bool:

@@ -1,0 +1,85 @@
+"""What goes back: JSON, bytes as they are kept, and errors in the form that every Kubernetes client reads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from litestar import Response
+from litestar.response import Stream
+from litestar.response.base import ASGIResponse
+
+from reprieve.server import texts
+from reprieve.stores.errors import MethodNotAllowed, StoreError
+
+JSON = "application/json"
+
+
+class NotAcceptable(StoreError):
+    code, reason = 406, "NotAcceptable"
+
+
+class Unauthorized(StoreError):
+    code, reason = 401, "Unauthorized"
+
+
+class Timeout(StoreError):
+    code, reason = 504, "Timeout"
+
+
+class InternalError(StoreError):
+    code, reason = 500, "InternalError"
+
+
+class WrongMethod(MethodNotAllowed):
+    """Not with this method; says with which."""
+
+    def __init__(self, method: str, allowed: Iterable[str]) -> None:
+        super().__init__(texts.method_not_allowed(method))
+        self.allowed = tuple(allowed)
+
+
+class Streamed(Stream):
+    """An answer that is sent as it is made, in the media type that it says itself."""
+
+    def __init__(self, content: AsyncIterator[bytes], media_type: str) -> None:
+        super().__init__(content, media_type=media_type, status_code=200)
+
+    def to_asgi_response(self, *given: Any, **options: Any) -> ASGIResponse:
+        # The framework would prefer what the handler says, and one handler answers in several types.
+        return super().to_asgi_response(*given, **{**options, "media_type": self.media_type})
+
+
+def raw_answer(content: bytes, code: int = 200, headers: Mapping[str, str] | None = None) -> Response[bytes]:
+    """JSON that is encoded already."""
+    return Response(content, status_code=code, media_type=JSON, headers=dict(headers or {}))
+
+
+def json_answer(data: Any, code: int = 200, headers: Mapping[str, str] | None = None) -> Response[bytes]:
+    return raw_answer(msgspec.json.encode(data), code, headers)
+
+
+def text_answer(text: str, code: int = 200) -> Response[bytes]:
+    return Response(text.encode(), status_code=code, media_type="text/plain")
+
+
+def error_answer(error: StoreError) -> Response[bytes]:
+    headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, WrongMethod):
+        headers["Allow"] = ", ".join(error.allowed)
+    return json_answer(error.status(), error.code, headers)
+
+
+def success(kind: str, group: str, name: str, uid: str) -> dict[str, Any]:
+    """The Status that says that something is done, where there is no object to answer with."""
+    details = {"name": name, "group": group, "kind": kind, "uid": uid}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {key: value for key, value in details.items() if value},
+    }

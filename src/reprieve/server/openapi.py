@@ -1,0 +1,102 @@
+"""OpenAPI: one document for each version of each group, as kubectl reads it, and one of everything."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from reprieve import __version__
+from reprieve.server import discovery, schemas
+from reprieve.server.operations import KindOperations
+from reprieve.server.own_operations import OWN_PATHS, OWN_SCHEMAS
+from reprieve.server.schemas import Schema
+from reprieve.stores.resources import RESOURCES, Resource
+
+_INFO = {
+    "title": "Reprieve",
+    "version": __version__,
+    "description": "Kubernetes' API for the kinds that scheduling is about, and Reprieve's own.",
+}
+
+
+def _versions() -> dict[str, tuple[str, str]]:
+    """Every version of every group, by its path: `api/v1`, `apis/batch/v1`."""
+    named = {
+        f"apis/{group}/{version}": (group, version)
+        for group, versions in discovery.groups().items()
+        for version in versions
+    }
+    return {"api/v1": ("", "v1"), **named}
+
+
+@cache
+def index() -> dict[str, Any]:
+    paths = {}
+    for path in _versions():
+        digest = hashlib.sha256(msgspec.json.encode(of_group(path))).hexdigest()[:32].upper()
+        paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
+    return {"paths": paths}
+
+
+@cache
+def of_group(path: str) -> dict[str, Any] | None:
+    """The document of one version of a group; None: there is none."""
+    if path not in _versions():
+        return None
+    group, version = _versions()[path]
+    pairs = [(resource, version) for resource in discovery.resources_in(group, version)]
+    return _document(pairs, schemas.with_kept_fields(), whole=False)
+
+
+@cache
+def whole() -> dict[str, Any]:
+    """Everything, with what Reprieve adds."""
+    pairs = [(resource, version) for resource in RESOURCES.values() for version in resource.versions]
+    document = _document(pairs, schemas.kinds_and_parts(), whole=True)
+    document["paths"] |= OWN_PATHS
+    document["components"]["schemas"] |= OWN_SCHEMAS
+    return document
+
+
+def root_paths() -> list[str]:
+    """What a list of all entrances names."""
+    groups = [f"/apis/{group}" for group in discovery.groups()]
+    return sorted(
+        ["/api", "/apis", "/openapi/v3", "/version", *groups, *(f"/{path}" for path in _versions())]
+        + [path for path in OWN_PATHS if "{" not in path and path != "/version"]
+    )
+
+
+def _document(pairs: list[tuple[Resource, str]], known: dict[str, Schema], *, whole: bool) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    needed: dict[str, Schema] = dict(schemas.SHARED)
+    for resource, version in pairs:
+        operations = KindOperations(resource, version, whole=whole)
+        paths |= operations.paths()
+        needed[operations.name] = known[operations.name]
+        needed[f"{operations.name}List"] = schemas.list_of(operations.name, operations.api_version, resource.kind)
+    _add_parts(needed, known)
+    components = {"schemas": dict(sorted(needed.items()))}
+    return {"openapi": "3.0.3", "info": _INFO, "paths": dict(sorted(paths.items())), "components": components}
+
+
+def _add_parts(needed: dict[str, Schema], known: dict[str, Schema]) -> None:
+    """All that the schemas refer to, and what that refers to."""
+    unseen = list(needed.values())
+    while unseen:
+        for name in _references(unseen.pop()):
+            if name not in needed:
+                needed[name] = known[name]
+                unseen.append(known[name])
+
+
+def _references(schema: Any) -> list[str]:
+    if isinstance(schema, list):
+        return [name for item in schema for name in _references(item)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema["$ref"].rpartition("/")[2]] if isinstance(schema.get("$ref"), str) else []
+    return own + [name for value in schema.values() for name in _references(value)]

@@ -1,0 +1,117 @@
+"""Getting and listing: stored bytes go out as they are, unless a table is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from litestar import Response
+
+from reprieve.server import tables, texts
+from reprieve.server.accepting import Form
+from reprieve.server.answers import Timeout, json_answer, raw_answer
+from reprieve.server.calls import Call
+from reprieve.server.chunks import Part, after, read_token
+from reprieve.server.queries import LARGEST, Query
+from reprieve.stores.errors import BadRequest, Expired
+from reprieve.stores.records import Listing, Record
+
+
+async def get(call: Call) -> Response[bytes]:
+    target = call.target
+    return shown(call, await call.store.get(target.resource, target.name, target.namespace))
+
+
+def shown(call: Call, record: Record, code: int = 200, headers: dict[str, str] | None = None) -> Response[bytes]:
+    """One object, in the form that is wanted."""
+    match call.form:
+        case Form.TABLE:
+            metadata = {"resourceVersion": str(record.version)}
+            now = call.plane.clock()
+            content = tables.table(record.resource, [record], now, include=include(call.query), metadata=metadata)
+            return json_answer(content, code, headers)
+        case Form.METADATA:
+            return json_answer(tables.partial(record), code, headers)
+        case Form.OBJECTS:
+            return raw_answer(record.raw, code, headers)
+
+
+def include(query: Query) -> Any:
+    return query.choice("includeObject")
+
+
+async def list_objects(call: Call) -> Response[bytes]:
+    return listed(call, await _part(call))
+
+
+async def _part(call: Call) -> Part:
+    limit = call.query.number("limit") or LARGEST
+    token_text = call.query.text("continue")
+    if not token_text:
+        return call.chunks.first(at_version(call.query, await selected(call)), limit)
+    if call.query.text("resourceVersion") not in ("", "0"):
+        raise BadRequest(texts.CONTINUE_WITH_VERSION)
+    token = read_token(token_text)
+    rest = call.chunks.rest(token)
+    return call.chunks.first(after(await selected(call), token) if rest is None else rest, limit)
+
+
+async def selected(call: Call) -> Listing:
+    """All objects that the request is about, by namespace and name."""
+    target, query = call.target, call.query
+    labels, fields = query.text("labelSelector"), query.text("fieldSelector")
+    if target.name:
+        fields = ",".join(part for part in (fields, f"metadata.name={target.name}") if part)
+    found = await call.store.list(target.resource, target.namespace, labels=labels, fields=fields)
+    return Listing(sorted(found.records, key=lambda record: record.key), found.version)
+
+
+def at_version(query: Query, listing: Listing) -> Listing:
+    """The list, if it is of a version that the request takes: only the last one is kept."""
+    asked = query.number("resourceVersion")
+    match = query.choice("resourceVersionMatch")
+    if asked is None and match:
+        raise BadRequest(texts.MATCH_WITHOUT_VERSION)
+    if asked is not None and asked > listing.version:
+        raise Timeout(texts.too_large_version(asked, listing.version), retry_after=1)
+    if asked is not None and match == "Exact" and asked != listing.version:
+        raise Expired(texts.too_old_version(asked, listing.version))
+    return listing
+
+
+def listed(call: Call, part: Part) -> Response[bytes]:
+    """A list, in the form that is wanted."""
+    metadata = list_metadata(part, counted=not _selects(call.query))
+    match call.form:
+        case Form.TABLE:
+            now = call.plane.clock()
+            resource, wanted = call.target.resource, include(call.query)
+            return json_answer(tables.table(resource, part.records, now, include=wanted, metadata=metadata))
+        case Form.METADATA:
+            items = [tables.partial(record) for record in part.records]
+            head = {"kind": "PartialObjectMetadataList", "apiVersion": tables.META}
+            return json_answer({**head, "metadata": metadata, "items": items})
+        case Form.OBJECTS:
+            kind, api_version = f"{call.target.resource.kind}List", call.target.api_version
+            return raw_answer(raw_list(kind, api_version, metadata, (record.raw for record in part.records)))
+
+
+def _selects(query: Query) -> bool:
+    return bool(query.text("labelSelector") or query.text("fieldSelector"))
+
+
+def list_metadata(part: Part, *, counted: bool) -> dict[str, Any]:
+    """How many are left is told only where no selector might have to be asked for it."""
+    metadata: dict[str, Any] = {"resourceVersion": str(part.version)}
+    if part.token:
+        metadata["continue"] = part.token
+        if counted:
+            metadata["remainingItemCount"] = part.left
+    return metadata
+
+
+def raw_list(kind: str, api_version: str, metadata: dict[str, Any], items: Iterable[bytes]) -> bytes:
+    """A list whose items are not decoded and encoded again."""
+    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
+    return head[:-1] + b',"items":[' + b",".join(items) + b"]}"

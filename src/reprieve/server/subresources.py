@@ -1,0 +1,123 @@
+"""What can be asked about a pod or a namespace beside itself: a node for it, its eviction, its log, its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from litestar import Response
+
+from reprieve.server import bodies, texts
+from reprieve.server.answers import Streamed, json_answer, success
+from reprieve.server.calls import Call
+from reprieve.server.cells import objects, text
+from reprieve.server.writing import delete_options
+from reprieve.stores.errors import BadRequest, StoreError
+from reprieve.stores.records import Record
+from reprieve.stores.resources import PODS
+
+_CONTAINERS = ("containers", "initContainers")
+
+
+async def bind(call: Call) -> Response[bytes]:
+    """POST of a Binding: give a pod its node."""
+    data = await bodies.read_object(call.request)
+    bodies.check_type(data, "Binding", "v1")
+    metadata = dict(bodies.metadata_of(data))
+    name = _name(call, metadata)
+    node = _node_in(data.get("target"))
+    await call.store.bind(name, call.target.namespace, node, uid=metadata.get("uid") or "")
+    return json_answer(success("pods", "", name, ""), 201)
+
+
+def _node_in(target: Any) -> str:
+    node = target.get("name") if isinstance(target, dict) else None
+    if not isinstance(node, str) or not node or target.get("kind", "Node") not in ("", "Node"):
+        raise BadRequest(texts.wrong_field("target", "a reference to a Node with its name"))
+    return node
+
+
+async def evict(call: Call) -> Response[bytes]:
+    """POST of an Eviction: delete a pod as far as budgets allow."""
+    data = await bodies.read_object(call.request)
+    bodies.check_type(data, "Eviction", "policy/v1")
+    name = _name(call, dict(bodies.metadata_of(data)))
+    asked = data.get("deleteOptions")
+    options = delete_options(call, {} if asked is None else bodies.as_object(asked))
+    await options.store.evict(name, call.target.namespace, grace=options.grace, uid=options.uid)
+    return json_answer(success("", "", "", ""), 201)
+
+
+def _name(call: Call, metadata: dict[str, Any]) -> str:
+    """The pod's name: from the path, or from the body where the path is about no one pod."""
+    namespace, name = metadata.get("namespace"), metadata.get("name")
+    if namespace and namespace != call.target.namespace:
+        raise BadRequest(texts.wrong_namespace(namespace, call.target.namespace))
+    if name and call.target.name and name != call.target.name:
+        raise BadRequest(texts.wrong_name(name, call.target.name))
+    found = call.target.name or name
+    if not found:
+        raise BadRequest(texts.wrong_field("metadata.name", "the name of a pod"))
+    return str(found)
+
+
+async def finalize(call: Call) -> Response[bytes]:
+    """PUT of a Namespace whose finalizers are done."""
+    data = bodies.of_target(await bodies.read_object(call.request), call.target)
+    record = await call.store.replace(call.target.resource, data, subresource="finalize")
+    return Response(record.raw, media_type="application/json")
+
+
+async def log(call: Call) -> Streamed:
+    """What a container wrote. Which one is looked up in the pod, so that a name never becomes a path."""
+    query, target = call.query, call.target
+    options = {
+        "tail": query.number("tailLines"),
+        "since_seconds": query.number("sinceSeconds"),
+        "limit_bytes": query.number("limitBytes"),
+        "follow": query.flag("follow"),
+        "previous": query.flag("previous"),
+        "timestamps": query.flag("timestamps"),
+    }
+    pod = await call.store.get(PODS, target.name, target.namespace)
+    container = _container(pod, query.text("container"))
+    parts = call.plane.logs(pod.namespace, pod.name, container, **options)  # type: ignore[arg-type]
+    # What is refused is refused here, while there is still a status to answer with.
+    first = await anext(parts, b"")
+    return Streamed(_log_stream(first, parts, call.stopping), "text/plain")
+
+
+def _container(pod: Record, asked: str) -> str:
+    known = [text(each, "name") for part in _CONTAINERS for each in objects(pod.data, "spec", part)]
+    if asked and asked not in known:
+        raise BadRequest(texts.no_such_container(asked, pod.name, known))
+    first = [text(each, "name") for each in objects(pod.data, "spec", "containers")]
+    if not asked and len(first) != 1:
+        raise BadRequest(texts.which_container(pod.name, known))
+    return asked or first[0]
+
+
+async def _log_stream(first: bytes, parts: AsyncIterator[bytes], stopping: asyncio.Event) -> AsyncIterator[bytes]:
+    """The parts of a log as they come; one that is followed ends when the server stops."""
+    stop = asyncio.ensure_future(stopping.wait())
+    following: asyncio.Future[bytes] | None = None
+    try:
+        part = first
+        while part:
+            yield part
+            following = asyncio.ensure_future(anext(parts, b""))
+            await asyncio.wait((following, stop), return_when=asyncio.FIRST_COMPLETED)
+            if not following.done():
+                return
+            part = following.result()
+    except StoreError:
+        return  # the beginning has been answered already; that there is no more shows in its end
+    finally:
+        stop.cancel()
+        if following is not None and not following.done():
+            following.cancel()
+            await asyncio.wait((following,))
+        close = getattr(parts, "aclose", None)
+        if close is not None:
+            await close()

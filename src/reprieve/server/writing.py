@@ -1,0 +1,172 @@
+"""Creating, replacing, patching and deleting. The store decides; here is only what the request says."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from litestar import Response
+
+from reprieve.server import bodies, texts
+from reprieve.server.answers import json_answer, raw_answer, success
+from reprieve.server.calls import Call
+from reprieve.server.chunks import Part
+from reprieve.server.queries import PROPAGATIONS
+from reprieve.server.reading import list_metadata, raw_list, selected, shown
+from reprieve.stores.errors import BadRequest, NotFound
+from reprieve.stores.patches import MEDIA_TYPES, patch_type
+from reprieve.stores.protocol import PatchType, Propagation, Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import PODS, Resource
+
+_LONGEST_GRACE = 2**31 - 1
+
+
+async def create(call: Call) -> Response[bytes]:
+    data = bodies.of_target(await bodies.read_object(call.request), call.target)
+    headers = call.check_fields(data)
+    return shown(call, await call.store.create(call.target.resource, data), 201, headers)
+
+
+async def replace(call: Call) -> Response[bytes]:
+    target = call.target
+    data = bodies.of_target(await bodies.read_object(call.request), target)
+    headers = call.check_fields(data)
+    return shown(call, await call.store.replace(target.resource, data, subresource=target.subresource), 200, headers)
+
+
+async def patch(call: Call) -> Response[bytes]:
+    target = call.target
+    kind, patch = await _read_patch(call)
+    headers = call.check_fields(patch) if kind == "apply" else {}
+    created = kind == "apply" and not await _exists(call)
+    if created and target.subresource:
+        raise NotFound(texts.NO_SUCH_PATH)
+    record = await call.store.patch(
+        target.resource, target.name, target.namespace, patch, kind, subresource=target.subresource
+    )
+    return shown(call, record, 201 if created else 200, headers)
+
+
+async def _read_patch(call: Call) -> tuple[PatchType, Any]:
+    declared = bodies.media_type(call.request, tuple(MEDIA_TYPES))
+    kind = patch_type(declared)
+    patch = bodies.decode(await bodies.read_body(call.request), declared)
+    if kind != "apply":
+        return kind, patch
+    if not call.query.text("fieldManager"):
+        raise BadRequest(texts.FIELD_MANAGER)
+    patch = bodies.as_object(patch)
+    return kind, bodies.of_target(patch, call.target)
+
+
+async def _exists(call: Call) -> bool:
+    target = call.target
+    try:
+        await call.store.get(target.resource, target.name, target.namespace)
+    except NotFound:
+        return False
+    return True
+
+
+class DeleteOptions(NamedTuple):
+    """How something is to be deleted, and where: in the store, or in a rehearsal of it."""
+
+    store: Store
+    grace: int | None
+    propagation: Propagation
+    uid: str
+    version: int | None
+
+    async def delete(self, resource: Resource, name: str, namespace: str, uid: str = "") -> Record:
+        return await self.store.delete(
+            resource,
+            name,
+            namespace,
+            grace=self.grace,
+            propagation=self.propagation,
+            uid=self.uid or uid,
+            version=self.version,
+        )
+
+
+async def delete(call: Call) -> Response[bytes]:
+    target = call.target
+    options = await read_delete_options(call)
+    record = await options.delete(target.resource, target.name, target.namespace)
+    if target.resource == PODS or await _still_there(options.store, record):
+        return shown(call, record)
+    resource = target.resource
+    return json_answer(success(resource.plural, resource.group, record.name, record.uid))
+
+
+async def _still_there(store: Store, record: Record) -> bool:
+    try:
+        found = await store.get(record.resource, record.name, record.namespace)
+    except NotFound:
+        return False
+    return found.uid == record.uid
+
+
+async def delete_collection(call: Call) -> Response[bytes]:
+    """Delete all that is selected; what went by itself in the meantime is no mistake."""
+    options = await read_delete_options(call)
+    listing = await selected(call)
+    deleted: list[bytes] = []
+    for record in listing.records:
+        try:
+            deleted.append((await options.delete(record.resource, record.name, record.namespace, record.uid)).raw)
+        except NotFound:
+            continue
+    metadata = list_metadata(Part([], listing.version, "", 0), counted=False)
+    kind = f"{call.target.resource.kind}List"
+    return raw_answer(raw_list(kind, call.target.api_version, metadata, deleted))
+
+
+async def read_delete_options(call: Call) -> DeleteOptions:
+    """From the body where there is one, and from the query."""
+    body = await bodies.read_object(call.request, optional=True)
+    return delete_options(call, body)
+
+
+def delete_options(call: Call, body: dict[str, Any]) -> DeleteOptions:
+    if body.get("kind", "DeleteOptions") != "DeleteOptions":
+        raise BadRequest(texts.wrong_kind(str(body["kind"]), "DeleteOptions"))
+    uid, version = _preconditions(body)
+    return DeleteOptions(_store_for(call, body), _grace(call, body), _propagation(call, body), uid, version)
+
+
+def _propagation(call: Call, body: dict[str, Any]) -> Propagation:
+    asked: Any = call.query.choice("propagationPolicy") or body.get("propagationPolicy")
+    if not asked and (call.query.flag("orphanDependents") or body.get("orphanDependents") is True):
+        return "Orphan"
+    if asked and asked not in PROPAGATIONS:
+        raise BadRequest(texts.wrong_field("propagationPolicy", f"one of {', '.join(PROPAGATIONS)}"))
+    found: Propagation = asked or "Background"
+    return found
+
+
+def _store_for(call: Call, body: dict[str, Any]) -> Store:
+    if body.get("dryRun") not in (None, [], ["All"]):
+        raise BadRequest(texts.wrong_field("dryRun", '["All"]'))
+    return call.rehearsing() if body.get("dryRun") else call.store
+
+
+def _grace(call: Call, body: dict[str, Any]) -> int | None:
+    asked = call.query.number("gracePeriodSeconds")
+    if asked is not None:
+        return asked
+    grace = body.get("gracePeriodSeconds")
+    valid = isinstance(grace, int) and not isinstance(grace, bool) and 0 <= grace <= _LONGEST_GRACE
+    if grace is not None and not valid:
+        raise BadRequest(texts.wrong_field("gracePeriodSeconds", f"a whole number from 0 to {_LONGEST_GRACE}"))
+    return grace
+
+
+def _preconditions(body: dict[str, Any]) -> tuple[str, int | None]:
+    found = body.get("preconditions") or {}
+    if not isinstance(found, dict):
+        raise BadRequest(texts.wrong_field("preconditions", "an object"))
+    uid, version = found.get("uid") or "", found.get("resourceVersion") or ""
+    if not isinstance(uid, str) or not isinstance(version, str) or (version and not version.isdecimal()):
+        raise BadRequest(texts.wrong_field("preconditions", "a uid and a resourceVersion, both text"))
+    return uid, int(version) if version else None

@@ -1,0 +1,161 @@
+"""kubectl itself, where it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.server.planes import PATIENCE, Running, kubeconfig
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+Kubectl = Callable[..., str]
+
+MANIFESTS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: applied, labels: {team: red}}
+spec:
+  containers:
+  - name: main
+    image: work
+    command: [sleep, "60"]
+    env: [{name: A, value: b}]
+    resources: {requests: {cpu: 100m}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: main-queue}
+spec: {cohortName: red}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+"""
+
+
+@pytest.fixture
+def kubectl(server: Running, tmp_path: Path) -> Kubectl:
+    config = kubeconfig(server, tmp_path / "config")
+    environment = {**os.environ, "KUBECONFIG": str(config), "HOME": str(tmp_path)}
+
+    def run(*words: str, given: str = "", want: int = 0) -> str:
+        done = subprocess.run(
+            ["kubectl", *words],
+            input=given,
+            env=environment,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert done.returncode == want, done.stdout
+        return done.stdout
+
+    return run
+
+
+def _rows(output: str) -> list[list[str]]:
+    return [line.split() for line in output.splitlines()]
+
+
+def test_applying_changing_and_applying_again(kubectl: Kubectl) -> None:
+    assert "pod/applied created" in kubectl("apply", "-f", "-", given=MANIFESTS)
+    changed = MANIFESTS.replace("red", "blue")
+    assert "clusterqueue.kueue.x-k8s.io/main-queue configured" in kubectl("apply", "-f", "-", given=changed)
+    assert kubectl("get", "pod", "applied", "-o", "jsonpath={.metadata.labels.team}") == "blue"
+    assert kubectl("get", "cq", "main-queue", "-o", "jsonpath={.spec.cohortName}") == "blue"
+    assert "unchanged" in kubectl("apply", "-f", "-", given=changed)
+    green = MANIFESTS.replace("red", "green")
+    server_side = kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=green)
+    assert "pod/applied serverside-applied" in server_side
+    assert kubectl("get", "pod", "applied", "-o", "jsonpath={.metadata.labels.team}") == "green"
+
+
+def test_get_prints_every_form(kubectl: Kubectl, server: Running) -> None:
+    server.fill()
+    assert _rows(kubectl("get", "pods"))[0] == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
+    assert _rows(kubectl("get", "pods"))[2][:3] == ["low", "0/1", "Pending"]
+    wide = _rows(kubectl("get", "pods", "low", "-o", "wide", "--no-headers"))[0]
+    assert wide[5:] == ["<none>", "n1", "<none>", "0"]
+    assert kubectl("get", "pods", "-o", "name") == "pod/high\npod/low\n"
+    assert json.loads(kubectl("get", "pods", "-o", "json"))["kind"] == "List"
+    assert kubectl("get", "pod", "low", "-o", "yaml").startswith("apiVersion: v1\nkind: Pod\n")
+    assert _rows(kubectl("get", "pods", "-A", "-l", "app=low", "--no-headers"))[0][:2] == ["default", "low"]
+    by_field = kubectl("get", "pods", "--field-selector", "spec.nodeName=n1", "-o", "name")
+    assert by_field == "pod/low\n"
+    assert len(_rows(kubectl("get", "pods", "--chunk-size=1", "--no-headers"))) == 2
+    assert "pod/low" in kubectl("get", "all")
+    assert _rows(kubectl("get", "nodes"))[1][:2] == ["n1", "Ready"]
+    assert _rows(kubectl("get", "pc"))[0] == ["NAME", "VALUE", "GLOBAL-DEFAULT", "AGE", "PREEMPTIONPOLICY"]
+
+
+def test_describe_and_explain(kubectl: Kubectl, server: Running) -> None:
+    server.fill()
+    assert "Priority:     0" in kubectl("describe", "pod", "low")
+    assert "Non-terminated Pods:          (1 in total)" in kubectl("describe", "node", "n1")
+    assert "preemptionPolicy" in kubectl("explain", "pod.spec")
+    assert "cohortName\t<string>" in kubectl("explain", "clusterqueue.spec")
+
+
+def test_patch_label_annotate_and_delete(kubectl: Kubectl, server: Running) -> None:
+    server.fill()
+    kubectl("patch", "pod", "low", "-p", '{"metadata":{"labels":{"one":"1"}}}')
+    kubectl("patch", "pod", "low", "--type=merge", "-p", '{"metadata":{"labels":{"two":"2"}}}')
+    kubectl("patch", "pod", "low", "--type=json", "-p", '[{"op":"remove","path":"/metadata/labels/app"}]')
+    kubectl("label", "pod", "low", "three=3")
+    kubectl("annotate", "pod", "low", "note=kept")
+    found = json.loads(kubectl("get", "pod", "low", "-o", "json"))["metadata"]
+    assert found["labels"] == {"one": "1", "two": "2", "three": "3"}
+    assert found["annotations"] == {"note": "kept"}
+    assert "dry run" in kubectl("delete", "pod", "high", "--dry-run=server")
+    assert "pod/high" in kubectl("get", "pods", "-o", "name")
+    kubectl("delete", "pod", "high")
+    assert kubectl("get", "pods", "-o", "name") == "pod/low\n"
+    kubectl("delete", "pod", "low", "--grace-period=0", "--force")
+    assert kubectl("get", "pods", "-o", "name") == ""
+
+
+def test_create_run_and_logs(kubectl: Kubectl, server: Running) -> None:
+    assert "pod/applied created" in kubectl("create", "-f", "-", given=MANIFESTS)
+    assert "already exists" in kubectl("create", "-f", "-", given=MANIFESTS, want=1)
+    kubectl("run", "quick", "--image=work")
+    server.plane.written["default", "applied", "main"] = [b"one\n", b"two\n"]
+    assert kubectl("logs", "applied") == "one\ntwo\n"
+    assert kubectl("logs", "applied", "-c", "main", "--tail=1") == "two\n"
+    assert "container ../../x is not valid" in kubectl("logs", "applied", "-c", "../../x", want=1)
+
+
+def test_a_misspelt_field_is_refused_before_anything_is_kept(kubectl: Kubectl) -> None:
+    wrong = MANIFESTS.replace("image:", "imag:")
+    assert 'did you mean "image"?' in kubectl("apply", "-f", "-", given=wrong, want=1)
+    assert kubectl("get", "pods", "-o", "name") == ""
+
+
+def test_wait_sees_a_pod_go(kubectl: Kubectl, server: Running) -> None:
+    server.fill()
+    kubectl("delete", "pod", "high", "--wait=false")
+    kubectl("wait", "--for=delete", "pod/high", "--timeout=10s")
+    watched = kubectl("get", "pods", "--watch", "--request-timeout=1s", "--no-headers")
+    assert _rows(watched)[0][:2] == ["low", "0/1"]
+
+
+def test_cordon_and_drain(kubectl: Kubectl, server: Running) -> None:
+    server.fill()
+    kubectl("cordon", "n1")
+    assert _rows(kubectl("get", "nodes", "--no-headers"))[0][1] == "Ready,SchedulingDisabled"
+    assert "evicting pod default/low" in kubectl("drain", "n1", "--force", "--grace-period=0", "--timeout=10s")
+    assert "pod/low" not in kubectl("get", "pods", "-o", "name")
+
+
+def test_what_kubectl_makes_up_itself_can_be_piped(kubectl: Kubectl) -> None:
+    """Newer ones send that as protobuf, which is refused with this advice."""
+    made = kubectl("create", "job", "quick", "--image=work", "--dry-run=client", "-o", "yaml")
+    assert "job.batch/quick created" in kubectl("create", "-f", "-", given=made)

@@ -54,13 +54,14 @@ class Books:
         for key, uid in have.items():
             if key not in asked and there.get(key) != uid:
                 yield f"{'/'.join(key)} was acknowledged and is {'gone' if key not in there else 'another one'}"
-        ledger = await store.get(CONFIG_MAPS, "ledger", "default")
-        if int((ledger.data.get("data") or {}).get("count", "0")) < count:
-            yield f"the ledger was acknowledged at {count} and stands at {ledger.data.get('data')}"
+        ledgers = [record for record in (await store.list(CONFIG_MAPS)).records if record.name == "ledger"]
+        stands = max((int((record.data.get("data") or {}).get("count", "0")) for record in ledgers), default=0)
+        if stands < count:
+            yield f"the ledger was acknowledged at {count} and stands at {stands}"
 
     def _read(self) -> tuple[dict[tuple[str, str, str], str], set[tuple[str, str, str]], int]:
         have, asked, count = {}, set(), 0
-        for line in self._diary.read_text().splitlines():
+        for line in self._diary.read_text().splitlines() if self._diary.exists() else ():
             word, *parts = line.split(" ")
             if word == "count":
                 count = int(parts[0])
@@ -116,8 +117,8 @@ async def _crowded_clusters(store: EmbeddedStore) -> Any:
         for task in spec.graceful_eviction_tasks:
             used[task.from_cluster] += each * (task.replicas or 0)
     for record in (await store.list(CLUSTERS)).records:
-        if used[record.name] > 6000:
-            yield f"cluster {record.name} holds {used[record.name]} of 6000"
+        if used[record.name] > 3000:
+            yield f"cluster {record.name} holds {used[record.name]} of 3000"
 
 
 async def unsettled(store: EmbeddedStore) -> list[str]:

@@ -43,13 +43,13 @@ def set_up() -> list[Dict]:
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
         for name, value in PRIORITIES.items()
     ]
-    sizes = {"pods": 3, "gangs": 2, "quota": 2, "queues": 2}
+    sizes = {"pods": 3, "gangs": 2, "quota": 2, "queues": 1}
     nodes = [
         hollow_node(f"{pool}-{number}", cpu="4", labels={"pool": pool})
         for pool, count in sizes.items()
         for number in range(count)
     ]
-    clusters = [hollow_cluster(name, {"cpu": "6"}, grace=1) for name in ("east", "west")]
+    clusters = [hollow_cluster(name, {"cpu": "3"}, grace=1) for name in ("east", "west")]
     return [*classes, *nodes, *clusters, *_quota(), _queues(), _replica_set(), *_federation(), _ledger()]
 
 
@@ -78,10 +78,10 @@ partitions:
       - name: root
         queues:
           - name: red
-            resources: {guaranteed: {vcore: 4}}
+            resources: {guaranteed: {vcore: 2}}
             properties: {preemption.delay: 200ms}
           - name: blue
-            resources: {guaranteed: {vcore: 4}}
+            resources: {guaranteed: {vcore: 2}}
             properties: {preemption.delay: 200ms}
 """
 
@@ -156,7 +156,7 @@ class Load:
                 await self._delete(self._chance.choice(jobs).name)
             else:
                 await self._arrive()
-            await asyncio.sleep(self._chance.uniform(0.0, 0.06))
+            await asyncio.sleep(self._chance.uniform(0.0, 0.03))
 
     async def _arrive(self) -> None:
         policy = self._chance.choice(_POLICIES)
@@ -168,7 +168,7 @@ class Load:
     def _parts(self, priority: str, pool: str) -> dict[str, Any]:
         return {
             "priority": priority,
-            "run": self._chance.choice((0.3, 0.6, 1.0)),
+            "run": self._chance.choice((0.3, 1.0, 2.0)),
             "leaves": self._chance.choice((0.0, 0.1, 0.3)),
             "nodeSelector": {"pool": pool},
         }
@@ -201,14 +201,14 @@ class Load:
 
     def _queues(self, name: str, priority: str) -> list[Dict]:
         labels = {"queue": f"root.{self._chance.choice(('red', 'blue'))}", "applicationId": name}
-        made = job(name, replicas=self._chance.choice((1, 2, 3)), **self._parts(priority, "queues"))
+        made = job(name, replicas=self._chance.choice((1, 2, 4)), **self._parts(priority, "queues"))
         made["spec"]["template"]["metadata"]["labels"] = labels
         return [made]
 
     def _federation(self, name: str, priority: str) -> list[Dict]:
-        made = job(name, replicas=self._chance.choice((1, 2, 4)), **self._parts(priority, "none"))
+        made = job(name, replicas=self._chance.choice((1, 2, 3)), **self._parts(priority, "none"))
         made["metadata"]["labels"] = {"spread": priority}
-        made["metadata"]["annotations"] = {"reprieve.scheduling/run-seconds": "1"}
+        made["metadata"]["annotations"] = {"reprieve.scheduling/run-seconds": "2"}
         return [made]
 
     # Writing, with the diary

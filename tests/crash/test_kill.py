@@ -125,6 +125,16 @@ def test_killed_at_random_moments_nothing_is_lost_doubled_or_left_half_done(tmp_
     assert asyncio.run(_check(tmp_path, books)) == []
     assert asyncio.run(_final(tmp_path)) == []
     assert _wasted(tmp_path) == []
+    assert KILLS < 200 or _preempting(tmp_path) == {"pod", "podgroup", "quota", "queue", "federation"}
+
+
+def _preempting(directory: Path) -> set[str]:
+    """The policies by which somebody had to make way."""
+    history = History(directory / "history.db", system_clock)
+    try:
+        return {made["policy"] for made in history.decisions(limit=100_000) if made["outcome"] == "Preempt"}
+    finally:
+        history.close()
 
 
 def _wasted(directory: Path) -> list[str]:

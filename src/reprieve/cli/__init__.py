@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from reprieve import __version__
-from reprieve.cli import check, explain, plan, test
+from reprieve.cli import (
+    apply,
+    check,
+    delete,
+    describe,
+    events,
+    explain,
+    get,
+    logs,
+    plan,
+    submit,
+    test,
+    texts,
+    top,
+    up,
+)
 from reprieve.cli.plain import PlainCommand, PlainGroup
+from reprieve.client.errors import ServerError, Unreachable
 from reprieve.objects.problems import InvalidInput, ReprieveError
 from reprieve.questions import NOW, PREEMPTOR, WHY_NOT
 
@@ -24,12 +41,32 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("plan", cls=PlainCommand)(plan.plan)
-app.command("explain", cls=PlainCommand)(explain.explain)
-app.command("test", cls=PlainCommand)(test.test)
-app.command("check", cls=PlainCommand)(check.check)
+_RUNNING, _DECIDING = "With a control plane", "Decisions"
+_Verb = Callable[..., None]
+
+
+def _verbs(panel: str, *verbs: _Verb) -> None:
+    for verb in verbs:
+        app.command(verb.__name__, cls=PlainCommand, rich_help_panel=panel)(verb)
+
+
+_verbs(_DECIDING, plan.plan, explain.explain, test.test, check.check)
+_verbs(_RUNNING, up.up)
+# What stands behind the first word is the command's own, also where it looks like an option.
+app.command(
+    "submit",
+    cls=PlainCommand,
+    rich_help_panel=_RUNNING,
+    context_settings={"allow_interspersed_args": False},
+)(submit.submit)
+_verbs(
+    _RUNNING,
+    *(get.get, describe.describe, apply.apply, delete.delete),
+    *(logs.logs, events.events, top.top),
+)
 
 # What Python calls the parts of a question, in the words of the command line.
+_INTERRUPTED = 130
 _OPTIONS = {PREEMPTOR: "--for", NOW: "--now", WHY_NOT: "--why-not"}
 
 
@@ -51,8 +88,19 @@ def root(
 
 def main() -> None:
     """The entry point: what Reprieve raises reaches a user as lines, never as a traceback."""
+    _main("reprieve")
+
+
+def kubectl_plugin() -> None:
+    """The entry point of `kubectl reprieve`: the same verbs."""
+    _main("kubectl reprieve")
+
+
+def _main(name: str) -> None:
     try:
-        _run()
+        _run(name)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nothing more to say, and nobody to say it to
         sys.exit(0)
@@ -64,19 +112,21 @@ def main() -> None:
         sys.exit(2)
 
 
-def _run() -> None:
+def _run(name: str) -> None:
     if sys.stdout is None:
         raise OSError(0, "is closed")
     try:
-        app(prog_name="reprieve")
+        app(prog_name=name)
     except ReprieveError as error:
         typer.echo("\n".join(f"error: {line}" for line in _lines(error)), err=True)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, ServerError) else 2)
     finally:
         sys.stdout.flush()
 
 
 def _lines(error: ReprieveError) -> list[str]:
+    if isinstance(error, Unreachable):
+        return [texts.unreachable(str(error))]
     if not isinstance(error, InvalidInput):
-        return [str(error)]
+        return str(error).splitlines() or [type(error).__name__]
     return [str(problem.renamed(_OPTIONS)) for problem in error.problems]

@@ -17,8 +17,27 @@ class Output(StrEnum):
     json = "json"
 
 
+class Form(StrEnum):
+    """How objects of a server are printed."""
+
+    table = "table"
+    wide = "wide"
+    json = "json"
+    yaml = "yaml"
+    name = "name"
+
+
 Files = Annotated[
     list[str],
+    typer.Option(
+        "--filename",
+        "-f",
+        metavar="FILE|DIR|-",
+        help="Manifests to read: a file, a directory with all below it, or - for standard input. Repeatable.",
+    ),
+]
+OptionalFiles = Annotated[
+    list[str] | None,
     typer.Option(
         "--filename",
         "-f",
@@ -41,6 +60,33 @@ Gates = Annotated[
         "--feature-gates", metavar="A=true,B=false", help="Switch features on or off, over what --config says."
     ),
 ]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        help="The control plane to ask; else that of REPRIEVE_SERVER, else the one on this machine.",
+    ),
+]
+Token = Annotated[
+    str | None, typer.Option("--token", metavar="TOKEN", help="The token it wants; else that of REPRIEVE_TOKEN.")
+]
+Namespace = Annotated[
+    str | None, typer.Option("--namespace", "-n", metavar="NAME", help="The namespace; else `default`.")
+]
+AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In all namespaces.")]
+Selector = Annotated[
+    str,
+    typer.Option("--selector", "-l", metavar="LABELS", help="Only what has these labels, such as app=web,tier!=db."),
+]
+FieldSelector = Annotated[
+    str,
+    typer.Option("--field-selector", metavar="FIELDS", help="Only what has these fields, such as spec.nodeName=n1."),
+]
+Shape = Annotated[
+    Form, typer.Option("--output", "-o", metavar="table|wide|json|yaml|name", help="How to print what is found.")
+]
+Watching = Annotated[bool, typer.Option("--watch", "-w", help="Then go on and show every change, until Ctrl-C.")]
 
 
 _SETTINGS = "it must be one document such as {pdb: Respect}"

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+_INTERRUPTED = 130
 
 
 class PlainCommand(TyperCommand):
-    """A verb."""
+    """A verb. Ctrl-C ends it as shells expect, and says nothing."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(_INTERRUPTED) from None
 
     def get_params(self, ctx: Any) -> Any:
         return _without_types(super().get_params(ctx))

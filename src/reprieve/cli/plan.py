@@ -10,11 +10,17 @@ import typer
 import yaml
 
 from reprieve import texts
-from reprieve.cli.options import Config, Files, Gates, Now, settings_from
+from reprieve.cli import texts as words
+from reprieve.cli.connecting import connected
+from reprieve.cli.manifests import read_plain
+from reprieve.cli.options import Config, Gates, Now, OptionalFiles, Server, Token, settings_from
 from reprieve.cli.show import show_result
+from reprieve.cli.usage import BadUsage
 from reprieve.objects.loading import load
 from reprieve.objects.problems import Problem
+from reprieve.objects.registry import unit_name
 from reprieve.planning import decide
+from reprieve.questions import unit_of
 from reprieve.result import Result
 
 _MOST_WARNINGS = 20
@@ -38,29 +44,65 @@ For = Annotated[
 Format = Annotated[Output, typer.Option("--output", "-o", metavar="text|json|yaml", help="How to print the answer.")]
 
 
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live", help="Decide over what the control plane has; with -f as if these manifests were there too."
+    ),
+]
+
+
 def plan(
-    filename: Files,
+    filename: OptionalFiles = None,
     unit: For = None,
     now: Now = None,
     config: Config = None,
     feature_gates: Gates = None,
     output: Format = Output.text,
+    live: Live = False,
+    server: Server = None,
+    token: Token = None,
 ) -> None:
     """Show who would have to make way, where, and why.
 
-    Reads native manifests and changes nothing. Exits with 0 when a decision was made, whatever it is, and with 2 when
-    the input cannot be used.
+    Reads native manifests and changes nothing. With --live or --server, decides over what a control plane has. Exits
+    with 0 when a decision was made, whatever it is, and with 2 when the input cannot be used.
     """
+    if live or server:
+        if config or feature_gates:
+            raise BadUsage(words.SETTINGS_OF_THE_SERVER)
+        _plan_live(filename or [], unit, now, output, server, token)
+        return
+    if not filename:
+        raise BadUsage(words.FILES_OR_LIVE)
     settings = settings_from(config, feature_gates)
     result = decide(load(filename), settings=settings, preemptor=unit, now=now)
     print_warnings(result.warnings)
     typer.echo(_formatted(result, output))
 
 
+def _plan_live(
+    filename: list[str], unit: str | None, now: str | None, output: Output, server: str | None, token: str | None
+) -> None:
+    manifests = read_plain(filename)
+    asked = unit_name(*unit_of(unit)) if unit else ""
+    with connected(server, token) as client:
+        answer = client.plan(asked, now or "", manifests)
+    for warning in answer["warnings"]:
+        typer.echo(f"warning: {warning}", err=True)
+    if output is Output.text:
+        typer.echo(show_result(msgspec.convert({**answer, "warnings": []}, Result)))
+    else:
+        typer.echo(_as_text(answer, output))
+
+
 def _formatted(result: Result, output: Output) -> str:
     if output is Output.text:
         return show_result(result)
-    answer: dict[str, Any] = result.to_dict()
+    return _as_text(result.to_dict(), output)
+
+
+def _as_text(answer: dict[str, Any], output: Output) -> str:
     if output is Output.yaml:
         return yaml.safe_dump(answer, sort_keys=False, allow_unicode=True, width=_NO_WRAPPING).rstrip()
     return msgspec.json.format(msgspec.json.encode(answer)).decode()

@@ -45,7 +45,7 @@ def show_decision(decision: Decision) -> Iterator[str]:
     yield from _places(decision)
     yield from _victims(decision)
     yield from _elsewhere(decision)
-    yield from _spared(decision)
+    yield from show_spared(decision)
     yield from _obstacles(decision)
 
 
@@ -94,7 +94,7 @@ def _elsewhere(decision: Decision) -> Iterator[str]:
         yield texts.chosen(decision.domain or "", decision.criterion)
 
 
-def _spared(decision: Decision) -> Iterator[str]:
+def show_spared(decision: Decision) -> Iterator[str]:
     # Who would only have been asked on another node is told by the table above.
     spared = [item for item in decision.spared if item["rule"] not in ("CheaperElsewhere", "NoHelp")]
     if not spared or decision.outcome == "Fits":

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reprieve.texts.parts import count, listed
+from reprieve.texts.parts import listed
 
 STORY_COLUMNS = ("when", "what", "because")
-NOTHING_ELSE = "Nothing else is known about it."
 
 
 def clock_time(at: str) -> str:
@@ -28,12 +27,6 @@ def preempted(unit: str, at: str, preemptor: str, domain: str, why: str) -> str:
 
 def went_with_it(others: Sequence[str]) -> str:
     return f"{listed(others)} made way as well."
-
-
-def spared(domain: str, number: int) -> str:
-    where = f" on {domain}" if domain else ""
-    verb = "was" if number == 1 else "were"
-    return f"{count(number, 'unit')}{where} {verb} spared:"
 
 
 def last_decision(at: str, message: str, times: int, last: str) -> str:

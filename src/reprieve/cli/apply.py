@@ -1,0 +1,49 @@
+"""`reprieve apply`: make what is there what files say."""
+
+from __future__ import annotations
+
+import typer
+
+from reprieve.cli import texts
+from reprieve.cli.connecting import connected
+from reprieve.cli.manifests import read_manifests
+from reprieve.cli.options import Files, Form, Namespace, Server, Shape, Token
+from reprieve.cli.output import as_list, print_object
+from reprieve.cli.usage import BadUsage
+from reprieve.client.errors import Refused
+from reprieve.client.paths import place_of, short_name
+
+
+def apply(
+    filename: Files, namespace: Namespace = None, output: Shape = Form.table, server: Server = None, token: Token = None
+) -> None:
+    """Create what is new, change what differs, and leave alone what is as it should be.
+
+    All files are read and checked before anything is changed. What an earlier apply set and the files no longer say is
+    removed; what others set stays. Exits with 1 when the server refuses something, and with 2 when a file is wrong.
+    """
+    manifests = read_manifests(filename, namespace)
+    if not manifests:
+        raise BadUsage(texts.NOTHING_TO_APPLY)
+    refusals: list[str] = []
+    with connected(server, token) as client:
+        from reprieve.client.applying import apply as apply_one
+
+        for manifest in manifests:
+            resource, _, _, name = place_of(manifest)
+            try:
+                done = apply_one(client, manifest)
+            except Refused as error:
+                refusals.append(f"{short_name(resource, name)}: {error}")
+                continue
+            if output is Form.name:
+                typer.echo(short_name(resource, name))
+            elif output in (Form.table, Form.wide):
+                typer.echo(f"{short_name(resource, name)} {done.outcome}")
+        if output in (Form.json, Form.yaml):
+            places = [place_of(manifest) for manifest in manifests]
+            found = (client.find(resource, name, place, version=version) for resource, version, place, name in places)
+            known = [each for each in found if each is not None]
+            print_object(known[0] if len(manifests) == 1 and known else as_list(known), output)
+    if refusals:
+        raise Refused("\n".join(refusals))

@@ -1,0 +1,78 @@
+"""`reprieve events`: what happened, the latest last."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from reprieve.cli import texts
+from reprieve.cli.connecting import connected
+from reprieve.cli.kinds import namespace_for, unit_in
+from reprieve.cli.options import AllNamespaces, Form, Namespace, Server, Shape, Token, Watching
+from reprieve.cli.output import TableText, as_list, print_name, print_object, typed
+from reprieve.cli.watching import LIST, follow, show_changes
+from reprieve.stores.resources import EVENTS
+
+Data = dict[str, Any]
+For = Annotated[
+    str | None, typer.Option("--for", metavar="KIND/NAME", help="Only what happened to this one, such as pod/a.")
+]
+
+
+def events(
+    about: For = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    output: Shape = Form.table,
+    watch: Watching = False,
+    server: Server = None,
+    token: Token = None,
+) -> None:
+    """Show what happened: who was scheduled, who had to make way and for whom, and why."""
+    place, fields = _about(about, namespace, everywhere=all_namespaces)
+    as_table = output in (Form.table, Form.wide)
+    with connected(server, token) as client:
+        changes = follow(client, EVENTS, place, fields=fields, table=as_table)
+        kind, listing = next(changes)
+        ordered = in_order(listing)
+        table = TableText(wide=output is Form.wide, namespaces=not place)
+        if watch:
+            show_changes([(kind, ordered)], table, output)
+            show_changes(
+                (change if change[0] != LIST else (LIST, in_order(change[1])) for change in changes), table, output
+            )
+        elif not (ordered.get("rows") or ordered.get("items")):
+            typer.echo(texts.NO_EVENTS, err=True)
+        elif as_table:
+            typer.echo("\n".join(table.lines(ordered)))
+        elif output is Form.name:
+            for item in ordered["items"]:
+                print_name(typed(item, EVENTS))
+        else:
+            print_object(as_list([typed(item, EVENTS) for item in ordered["items"]]), output)
+
+
+def _about(about: str | None, namespace: str | None, *, everywhere: bool) -> tuple[str, str]:
+    """The namespace of the events, and which of them are meant."""
+    if about is None:
+        return namespace_for(EVENTS, namespace, everywhere=everywhere), ""
+    resource, place, name = unit_in(about, namespace)
+    return events_of(resource.kind, place, name)
+
+
+def events_of(kind: str, namespace: str, name: str) -> tuple[str, str]:
+    """Where events about an object are, and how they are selected; those of nodes may be in any namespace."""
+    return namespace, f"involvedObject.kind={kind},involvedObject.name={name}"
+
+
+def in_order(listing: Data) -> Data:
+    """The same listing, the latest last."""
+    if "rows" in listing:
+        return {**listing, "rows": sorted(listing["rows"] or [], key=lambda row: seen(row["object"]))}
+    return {**listing, "items": sorted(listing["items"], key=seen)}
+
+
+def seen(event: Data) -> tuple[str, int]:
+    moment = event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""
+    return str(moment)[:19], int(event["metadata"].get("resourceVersion") or 0)

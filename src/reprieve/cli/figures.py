@@ -1,0 +1,143 @@
+"""How full nodes and queues are, and who waits: worked out from objects, for `top` and for the view of `up`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from reprieve.objects.core import Node
+from reprieve.objects.meta import find_condition
+from reprieve.objects.pods import Pod, pod_slots
+from reprieve.resources import CPU, NOTHING, PODS, Resources, amount
+
+Data = Mapping[str, Any]
+GPU = "nvidia.com/gpu"
+_GI = 1 << 30
+
+
+class NodeUse(NamedTuple):
+    name: str
+    ready: bool
+    offers: Resources
+    used: Resources
+
+    def share(self, resource: str) -> float:
+        return self.used.of(resource) / self.offers.of(resource) if self.offers.of(resource) else 0.0
+
+
+def node_uses(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeUse]:
+    """What each node offers, and what the pods there hold of it; pods that have ended hold nothing."""
+    held: dict[str, Resources] = {}
+    for pod in pods:
+        if pod.spec.node_name and not pod.finished:
+            held[pod.spec.node_name] = held.get(pod.spec.node_name, NOTHING) + pod_slots(pod.spec)
+    return [NodeUse(node.name, _ready(node), node.allocatable, held.get(node.name, NOTHING)) for node in nodes]
+
+
+def _ready(node: Node) -> bool:
+    condition = find_condition(node.status.conditions, "Ready")
+    return condition is None or condition.status == "True"
+
+
+def so_much(resource: str, units: int) -> str:
+    """An amount, short enough for a table: 2.5 CPUs, 12.3Gi."""
+    if resource == CPU:
+        return f"{units / 1000:.3g}"
+    if resource in ("memory", "ephemeral-storage"):
+        return f"{units / _GI:.3g}Gi" if units else "0"
+    return str(units)
+
+
+def of_all(use: NodeUse, resource: str) -> str:
+    """`2.5/8 (31%)`; nothing where there is none of it."""
+    offered = use.offers.of(resource)
+    if not offered:
+        return "-"
+    used = f"{so_much(resource, use.used.of(resource))}/{so_much(resource, offered)}"
+    return used if resource == PODS else f"{used} ({use.share(resource):.0%})"
+
+
+class Waiting(NamedTuple):
+    """A unit that waits, and what is known about why."""
+
+    unit: str
+    namespace: str
+    priority: int
+    since: str
+    why: str
+
+
+def waiting_pods(pods: Iterable[Pod]) -> list[Waiting]:
+    """Pods without a place, the most important first."""
+    found = [_waiting(pod) for pod in pods if not pod.spec.node_name and not pod.finished and not pod.terminating]
+    return sorted(found, key=lambda each: (-each.priority, each.since, each.unit))
+
+
+def _waiting(pod: Pod) -> Waiting:
+    scheduled = find_condition(pod.status.conditions, "PodScheduled")
+    why = scheduled.message if scheduled is not None else ""
+    if pod.status.nominated_node_name:
+        why = f"nominated to {pod.status.nominated_node_name}"
+    elif pod.spec.scheduling_gates:
+        why = f"held by {', '.join(gate.name for gate in pod.spec.scheduling_gates)}"
+    created = pod.metadata.creation_timestamp
+    since = created.isoformat() if created is not None else ""
+    return Waiting(f"pod/{pod.name}", pod.namespace, pod.spec.priority or 0, since, why)
+
+
+def waiting_workloads(workloads: Iterable[Data]) -> list[Waiting]:
+    """Quota workloads without a reservation."""
+    found = [_waiting_workload(item) for item in workloads if not _holds(item, "QuotaReserved", "Finished")]
+    return sorted(found, key=lambda each: (-each.priority, each.since, each.unit))
+
+
+def _waiting_workload(item: Data) -> Waiting:
+    metadata = item["metadata"]
+    reserved = _condition(item, "QuotaReserved")
+    queue = item["spec"].get("queueName", "")
+    why = str(reserved.get("message") or f"waits in {queue}")
+    priority = item["spec"].get("priority") or 0
+    unit = f"workload/{metadata['name']}"
+    return Waiting(unit, metadata.get("namespace", ""), priority, metadata.get("creationTimestamp", ""), why)
+
+
+def _condition(item: Data, kind: str) -> Data:
+    conditions = (item.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == kind), {})
+
+
+def _holds(item: Data, *kinds: str) -> bool:
+    return any(_condition(item, kind).get("status") == "True" for kind in kinds)
+
+
+class QueueUse(NamedTuple):
+    """One resource of one flavor of one queue."""
+
+    queue: str
+    flavor: str
+    resource: str
+    used: int
+    nominal: int
+    borrowed: int
+
+
+def queue_uses(queues: Iterable[Data]) -> list[QueueUse]:
+    """What cluster queues have, and what is used of it."""
+    return [use for queue in queues for use in _uses(queue)]
+
+
+def _uses(queue: Data) -> Iterable[QueueUse]:
+    used = {
+        (flavor["name"], each["name"]): each
+        for flavor in (queue.get("status") or {}).get("flavorsUsage") or ()
+        for each in flavor.get("resources") or ()
+    }
+    for group in queue["spec"].get("resourceGroups") or ():
+        for flavor in group.get("flavors") or ():
+            for quota in flavor.get("resources") or ():
+                name = quota["name"]
+                found = used.get((flavor["name"], name), {})
+                figures = (found.get("total", 0), quota.get("nominalQuota", 0), found.get("borrowed", 0))
+                yield QueueUse(
+                    queue["metadata"]["name"], flavor["name"], name, *(amount(name, each) for each in figures)
+                )

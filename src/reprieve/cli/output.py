@@ -1,0 +1,111 @@
+"""How objects look in a terminal and in pipes: tables as kubectl prints them, JSON, YAML, names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import typer
+import yaml
+
+from reprieve.cli.options import Form
+from reprieve.client.paths import short_name
+from reprieve.stores.resources import Resource, resource_of
+
+Data = dict[str, Any]
+_GAP = "   "
+_NO_WRAPPING = 10_000
+
+
+def columns(header: Sequence[str], rows: Iterable[Sequence[Any]], *, least: Sequence[int] = ()) -> list[str]:
+    """Lines of a table, as wide as needed; no header: the rows alone, at least as wide as `least` says."""
+    cells = [[plain(cell) for cell in row] for row in ([header] if header else [])] + [
+        [plain(cell) for cell in row] for row in rows
+    ]
+    if not cells:
+        return []
+    floor = [*least, *[0] * (len(cells[0]) - len(least))]
+    widths = [max(floor[place], *(len(row[place]) for row in cells)) for place in range(len(cells[0]))]
+    return [_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def plain(cell: Any) -> str:
+    """One line, and nothing that a terminal would obey."""
+    text = "" if cell is None else str(cell)
+    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
+
+
+class TableText:
+    """Server-side tables as text; one after the other they keep their columns, so that a watch stays readable."""
+
+    def __init__(self, *, wide: bool, namespaces: bool, prefix: str = "") -> None:
+        self._wide = wide
+        self._namespaces = namespaces
+        self._prefix = prefix
+        self._shown: list[int] = []
+        self._name = 0
+        self._widths: list[int] = []
+
+    def lines(self, table: Data) -> list[str]:
+        """The rows of a table, with its headings where it has any."""
+        definitions = table.get("columnDefinitions")
+        header = self._headings(definitions) if definitions else []
+        rows = [self._cells(row) for row in table.get("rows") or ()]
+        made = columns(header, rows, least=self._widths)
+        every = [header, *rows] if header else rows
+        if every:
+            floor = self._widths or [0] * len(every[0])
+            self._widths = [
+                max(floor[place], *(len(plain(row[place])) for row in every)) for place in range(len(floor))
+            ]
+        return made
+
+    def _headings(self, definitions: list[Data]) -> list[str]:
+        self._shown = [place for place, each in enumerate(definitions) if self._wide or not each.get("priority")]
+        self._name = next((place for place, each in enumerate(definitions) if each.get("format") == "name"), -1)
+        first = ["NAMESPACE"] if self._namespaces else []
+        return first + [str(definitions[place]["name"]).upper() for place in self._shown]
+
+    def _cells(self, row: Data) -> list[Any]:
+        cells = [
+            f"{self._prefix}{row['cells'][place]}" if place == self._name else row["cells"][place]
+            for place in self._shown
+        ]
+        namespace = row.get("object", {}).get("metadata", {}).get("namespace", "")
+        return [namespace, *cells] if self._namespaces else cells
+
+
+def print_object(data: Any, form: Form) -> None:
+    """Plain data as JSON or YAML."""
+    typer.echo(as_text(data, form))
+
+
+def as_text(data: Any, form: Form) -> str:
+    if form is Form.yaml:
+        return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=_NO_WRAPPING).rstrip()
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+
+
+def print_name(data: Data) -> None:
+    typer.echo(name_of(data))
+
+
+def name_of(data: Data) -> str:
+    resource = resource_of(data.get("apiVersion", ""), data.get("kind", ""))
+    name = str(data["metadata"]["name"])
+    return short_name(resource, name) if resource is not None else name
+
+
+def as_list(items: Sequence[Data]) -> Data:
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(items)}
+
+
+def typed(data: Data, resource: Resource) -> Data:
+    """An item of a list, which need not say what it is, saying it."""
+    return {"apiVersion": data.get("apiVersion") or resource.api_version, "kind": resource.kind, **data}
+
+
+def on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()

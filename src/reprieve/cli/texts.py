@@ -1,0 +1,164 @@
+"""What the verbs that talk to a server say themselves; sentences about decisions are in `reprieve.texts`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+START_ONE = "start one with `reprieve up`, or name one with --server URL"
+NO_SERVER = f"no control plane runs on this machine; {START_ONE}"
+NOTHING_TO_APPLY = "the files hold no objects"
+NO_EVENTS = "No events found."
+NOTHING_NAMED = "nothing is named: say a kind and names, or files with -f"
+MIXED_FORMS = "KIND/NAME cannot be mixed with other words: write either `pods a b` or `pod/a job/b`"
+ONE_KIND_TO_WATCH = "--watch follows one kind at a time"
+FILES_OR_LIVE = "nothing to decide over: give files with -f, or --live for what the control plane has"
+SETTINGS_OF_THE_SERVER = "a server decides by its own settings: leave out --config and --feature-gates"
+FILES_ONLY = "--now, --config and --feature-gates are for files: what a server decided is history"
+NO_STRUCTURE = "-o json and yaml are for what a server answers; for files, `reprieve plan -o json` says it all"
+WHICH_UNIT = "say which unit: KIND/NAMESPACE/NAME, such as pod/default/a"
+NAME_OR_SELECTOR = "names cannot be given together with -l or --all"
+WHICH_ONES = "say which: names, -l SELECTOR, or --all for all of them"
+TABLE_OR_JSON = "top prints tables, or with -o json their cells; --watch only tables"
+NOTHING_WAITS = "Nothing waits."
+PENDING = "waits for room"
+QUEUED = "waits in its queue"
+NO_COMMAND = "no command is given: write it behind `--`, such as `reprieve submit -- python train.py`"
+GANG_OF_ONE = "--gang needs --replicas 2 or more: one pod is whole by itself"
+
+
+def unreachable(error: str) -> str:
+    return f"{error}; {START_ONE}"
+
+
+def bad_server(text: str) -> str:
+    return f"--server: '{text}' is no address such as http://127.0.0.1:7410"
+
+
+def unknown_kind(word: str, near: str) -> str:
+    return f"'{word}' is not a kind that is stored" + (f"; did you mean '{near}'?" if near else "")
+
+
+def no_such(what: str, text: str, right: str) -> str:
+    return f"{what}: '{text}' cannot be used; {right}"
+
+
+def unusable(path: str, error: Exception) -> str:
+    return f"{path}: {getattr(error, 'strerror', None) or error}"
+
+
+def none_found(namespace: str) -> str:
+    return f"No resources found in {namespace} namespace." if namespace else "No resources found."
+
+
+def ignored_kind(name: str) -> str:
+    return f"{name} is not a kind that is stored; nothing was changed"
+
+
+def queue_file(file: str) -> str:
+    return f"{file}: a queue configuration is applied inside a ConfigMap, as its data of the name queues.yaml"
+
+
+def other_namespace(kind: str, name: str, own: str, asked: str) -> str:
+    return f"{kind} {name} says namespace {own}, and the command says {asked}"
+
+
+def waiting_for_deletion(left: Sequence[str]) -> str:
+    return f"waiting for {left[0]} to go" + (f", and {len(left) - 1} more" if len(left) > 1 else "")
+
+
+def still_there(names: Sequence[str], seconds: float) -> str:
+    return f"still there after {seconds:g} seconds: {', '.join(names)}"
+
+
+def several_pods(number: int, chosen: str) -> str:
+    return f"There are {number} pods; this is {chosen}."
+
+
+def no_pods(owner: str) -> str:
+    return f"{owner} has no pods now"
+
+
+def waiting_for_start(pod: str) -> str:
+    return f"waiting for {pod} to start"
+
+
+def no_class(name: str, near: str) -> str:
+    hint = f"; did you mean '{near}'?" if near else "; `reprieve get priorityclasses` lists them"
+    return f"there is no PriorityClass '{name}'{hint}"
+
+
+def class_differs(name: str, found: int, wanted: int) -> str:
+    return f"PriorityClass '{name}' has the value {found}, not {wanted}: name another one"
+
+
+def job_state(name: str, state: str) -> str:
+    return f"{name}: {state}"
+
+
+def running(ready: int, succeeded: int, wanted: int) -> str:
+    if not ready and not succeeded:
+        return PENDING
+    return f"{ready} running, {succeeded} of {wanted} done"
+
+
+def no_such_things(name: str) -> str:
+    return f"There are no {name}."
+
+
+def job_failed(name: str, why: str) -> str:
+    return f"{name} has failed" + (f": {why}" if why else "")
+
+
+# reprieve up
+
+
+def serving(url: str) -> str:
+    return f"Reprieve listens on {url}"
+
+
+def keeps_data(directory: str) -> str:
+    return f"data in {directory}"
+
+
+def real_node(name: str) -> str:
+    return f"node {name}: this machine; what is submitted runs here, as real processes"
+
+
+def hollow_nodes(names: Sequence[str], amounts: str) -> str:
+    shown = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    return f"{len(names)} hollow node{'' if len(names) == 1 else 's'}, {shown}: {amounts} each"
+
+
+def surplus_kept(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} stay{'s' if len(names) == 1 else ''} until the pods there have gone"
+
+
+IN_MEMORY = "data in memory: it is gone when this stops"
+DEMO_OVER = "The demonstration is over; the control plane goes on."
+IN_SHADOW = "in shadow: decides and records, and writes nothing"
+HOW_TO_STOP = "Ctrl-C stops it; what is stored stays."
+HOW_TO_STOP_PROCESSES = "Ctrl-C stops it, and with it what runs here; what is stored stays."
+STOPPING = "Stopping ..."
+STOPPING_PROCESSES = "Stopping: what runs here gets a few seconds to end; Ctrl-C again stops at once."
+STOPPED = "Stopped."
+STOPPED_AT_ONCE = "Stopped at once."
+
+
+def found_elsewhere(url: str, own: str) -> str:
+    return f"other commands find {url} by default; for this one say --server {own}"
+
+
+def no_such_node_size(option: str, text: str, problem: str) -> str:
+    return f"{option}: '{text}': {problem}"
+
+
+def more_decisions(number: int) -> str:
+    return f"and {number} more decision{'' if number == 1 else 's'}"
+
+
+def more_nodes(number: int) -> str:
+    return f"and {number} more"
+
+
+def how_it_stands(running: int, waiting: int, leaving: int) -> str:
+    return f"{running} running, {waiting} waiting, {leaving} leaving"

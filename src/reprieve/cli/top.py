@@ -1,0 +1,194 @@
+"""`reprieve top`: how full nodes and queues are, who holds most, and who waits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reprieve.cli import texts
+from reprieve.cli.connecting import connected
+from reprieve.cli.figures import (
+    GPU,
+    Waiting,
+    node_uses,
+    of_all,
+    queue_uses,
+    so_much,
+    waiting_pods,
+    waiting_workloads,
+)
+from reprieve.cli.kinds import namespace_for
+from reprieve.cli.options import AllNamespaces, Form, Namespace, Selector, Server, Shape, Token
+from reprieve.cli.output import columns, on_terminal, print_object
+from reprieve.cli.usage import BadUsage
+from reprieve.objects.core import Node
+from reprieve.objects.pods import Pod, pod_requests
+from reprieve.objects.registry import READERS
+from reprieve.stores.resources import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS
+
+if TYPE_CHECKING:
+    from reprieve.client.connection import Client
+
+Block = tuple[str, tuple[str, ...], list[list[str]]]
+_EVERY = 2.0
+_MOST_WAITING = 20
+_LONGEST_WHY = 90
+
+
+class Subject(StrEnum):
+    nodes = "nodes"
+    pods = "pods"
+    queues = "queues"
+
+
+What = Annotated[
+    Subject | None, typer.Argument(metavar="nodes|pods|queues", help="Only these; else everything at a glance.")
+]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show it again and again, until Ctrl-C.")]
+
+
+def top(
+    what: What = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    selector: Selector = "",
+    output: Shape = Form.table,
+    watch: Watch = False,
+    server: Server = None,
+    token: Token = None,
+) -> None:
+    """Show how full nodes and queues are, and who waits.
+
+    Everything is counted as requested, as the scheduler does. Pods are those of the namespace, or with -A of all.
+    """
+    if output in (Form.name, Form.yaml) or (watch and output is Form.json):
+        raise BadUsage(texts.TABLE_OR_JSON)
+    with connected(server, token) as client:
+        place = namespace_for(PODS, namespace, everywhere=all_namespaces or (namespace is None and what is None))
+        if watch:
+            _again_and_again(lambda: _text(_blocks(client, what, place, selector)))
+        elif output is Form.json:
+            print_object(_data(_blocks(client, what, place, selector)), output)
+        else:
+            typer.echo(_text(_blocks(client, what, place, selector)))
+
+
+def _blocks(client: Client, what: Subject | None, namespace: str, labels: str) -> Iterator[Block]:
+    if what in (None, Subject.nodes):
+        yield _nodes(client, labels if what else "")
+    if what is Subject.pods:
+        yield _pods(client, namespace, labels)
+    if what in (None, Subject.queues):
+        queues = _queues(client)
+        if queues[2] or what is Subject.queues:
+            yield queues
+    if what is None:
+        yield _waiting(client, namespace)
+
+
+def _nodes(client: Client, labels: str) -> Block:
+    nodes: list[Node] = [_typed("Node", item) for item in client.items(NODES, labels=labels)]
+    uses = node_uses(nodes, [_typed("Pod", item) for item in client.items(PODS)])
+    names = ["cpu", "memory", *([GPU] if any(use.offers.of(GPU) for use in uses) else []), "pods"]
+    headings = ("NODE", "STATUS", *("GPU" if name == GPU else name.upper() for name in names))
+    rows = [[use.name, "Ready" if use.ready else "NotReady", *(of_all(use, name) for name in names)] for use in uses]
+    return "nodes", headings, rows
+
+
+def _pods(client: Client, namespace: str, labels: str) -> Block:
+    pods: list[Pod] = [_typed("Pod", item) for item in client.items(PODS, namespace, labels=labels)]
+    held = [(pod_requests(pod.spec), pod) for pod in pods if pod.spec.node_name and not pod.finished]
+    held.sort(key=lambda each: (-each[0].of("cpu"), -each[0].of("memory"), each[1].namespace, each[1].name))
+    rows = [
+        [
+            pod.namespace,
+            pod.name,
+            pod.spec.node_name,
+            str(pod.spec.priority or 0),
+            so_much("cpu", requests.of("cpu")),
+            so_much("memory", requests.of("memory")),
+            str(requests.of(GPU)),
+        ]
+        for requests, pod in held
+    ]
+    return "pods", ("NAMESPACE", "POD", "NODE", "PRIORITY", "CPU", "MEMORY", "GPU"), rows
+
+
+def _queues(client: Client) -> Block:
+    queues = client.items(CLUSTER_QUEUES)
+    counts = {item["metadata"]["name"]: item.get("status", {}) for item in queues}
+    rows = [
+        [
+            use.queue,
+            use.flavor,
+            use.resource,
+            f"{so_much(use.resource, use.used)}/{so_much(use.resource, use.nominal)}",
+            so_much(use.resource, use.borrowed),
+            str(counts[use.queue].get("admittedWorkloads", 0)),
+            str(counts[use.queue].get("pendingWorkloads", 0)),
+        ]
+        for use in queue_uses(queues)
+    ]
+    return "queues", ("QUEUE", "FLAVOR", "RESOURCE", "USED", "BORROWED", "ADMITTED", "PENDING"), rows
+
+
+def _waiting(client: Client, namespace: str) -> Block:
+    pods = waiting_pods(_typed("Pod", item) for item in client.items(PODS, namespace))
+    found = [*waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
+    rows = [[each.namespace, each.unit, str(each.priority), _since(each), _short(each.why)] for each in found]
+    if len(rows) > _MOST_WAITING:
+        rows = [*rows[:_MOST_WAITING], ["", texts.more_nodes(len(rows) - _MOST_WAITING), "", "", ""]]
+    return "waiting", ("NAMESPACE", "WAITING", "PRIORITY", "SINCE", "WHY"), rows
+
+
+def _since(each: Waiting) -> str:
+    try:
+        seconds = int((datetime.now(UTC) - datetime.fromisoformat(each.since)).total_seconds())
+    except (ValueError, TypeError):
+        return ""
+    minutes, seconds = divmod(max(0, seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes}m" if hours else f"{minutes}m{seconds}s" if minutes else f"{seconds}s"
+
+
+def _short(why: str) -> str:
+    return why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…"
+
+
+def _typed(kind: str, item: dict[str, Any]) -> Any:
+    return READERS["v1", kind].convert({"apiVersion": "v1", "kind": kind, **item})
+
+
+def _text(blocks: Iterator[Block]) -> str:
+    return "\n\n".join("\n".join(columns(headings, rows)) if rows else _none(name) for name, headings, rows in blocks)
+
+
+def _none(name: str) -> str:
+    return texts.NOTHING_WAITS if name == "waiting" else texts.no_such_things(name)
+
+
+def _data(blocks: Iterator[Block]) -> dict[str, list[dict[str, str]]]:
+    """For other programs: the same cells, by the headings in small letters."""
+    return {
+        name: [dict(zip([each.lower() for each in headings], row, strict=True)) for row in rows]
+        for name, headings, rows in blocks
+    }
+
+
+def _again_and_again(text: Any) -> None:
+    if not on_terminal():
+        while True:
+            typer.echo(text() + "\n")
+            time.sleep(_EVERY)
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(Text(text()), auto_refresh=False, screen=False) as live:
+        while True:
+            time.sleep(_EVERY)
+            live.update(Text(text()), refresh=True)

@@ -1,0 +1,9 @@
+"""A command that cannot be carried out as it was typed."""
+
+from __future__ import annotations
+
+from reprieve.objects.problems import ReprieveError
+
+
+class BadUsage(ReprieveError):
+    """What was typed names something that there is not, or says two things at once."""

@@ -1,0 +1,70 @@
+"""Following what changes: a list, then every event, also over the end of a watch and a version that became too old."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from reprieve.cli.options import Form
+from reprieve.cli.output import TableText, as_text, print_name, print_object
+from reprieve.client.errors import Refused
+from reprieve.stores.resources import Resource
+
+if TYPE_CHECKING:
+    from reprieve.client.connection import Client
+
+Data = dict[str, Any]
+Change = tuple[str, Data]
+LIST = "LIST"
+_PAUSE = 0.5
+
+
+def follow(
+    client: Client, resource: Resource, namespace: str, *, labels: str = "", fields: str = "", table: bool = False
+) -> Iterator[Change]:
+    """All that is there as one `LIST`, then what happens; after too long a break, a `LIST` again."""
+    while True:
+        if table:
+            listing = client.table(resource, namespace, labels=labels, fields=fields, whole=True)
+        else:
+            listing = client.list(resource, namespace, labels=labels, fields=fields)
+        yield LIST, listing
+        since = listing["metadata"]["resourceVersion"]
+        try:
+            yield from _events(client, resource, namespace, since, labels=labels, fields=fields, table=table)
+        except Refused as error:
+            if not error.expired:
+                raise
+
+
+def _events(client: Client, resource: Resource, namespace: str, since: str, **options: Any) -> Iterator[Change]:
+    """Events without an end: a watch that the server ends is opened again where it was left."""
+    while True:
+        for kind, found in client.watch(resource, namespace, since=since, **options):
+            since = found["metadata"].get("resourceVersion") or since
+            if kind != "BOOKMARK":
+                yield kind, found
+        time.sleep(_PAUSE)
+
+
+def show_changes(changes: Iterable[Change], table: TableText, form: Form) -> None:
+    """Print each change as it comes, in the form that is wanted."""
+    for kind, found in changes:
+        if form in (Form.table, Form.wide):
+            for line in table.lines(found):
+                typer.echo(line)
+            continue
+        for each in found.get("items", []) if kind == LIST else [found]:
+            _show(each, form)
+
+
+def _show(each: Data, form: Form) -> None:
+    if form is Form.name:
+        print_name(each)
+    elif form is Form.yaml:
+        typer.echo(f"---\n{as_text(each, form)}")
+    else:
+        print_object(each, form)

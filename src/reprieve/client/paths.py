@@ -1,0 +1,39 @@
+"""Where each object is found: the paths of Kubernetes' API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from reprieve.stores.resources import Resource, resource_of
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""Where an object remembers what was applied."""
+
+
+def path_of(
+    resource: Resource, namespace: str = "", name: str = "", *, version: str = "", subresource: str = ""
+) -> str:
+    """A collection, one object in it, or a part of that; no namespace where there could be one: all of them."""
+    version = version or resource.versions[0]
+    root = ["apis", resource.group, version] if resource.group else ["api", version]
+    place = ["namespaces", namespace] if resource.namespaced and namespace else []
+    parts = [*root, *place, resource.plural, *filter(None, (name, subresource))]
+    return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def place_of(manifest: Mapping[str, Any]) -> tuple[Resource, str, str, str]:
+    """Resource, version, namespace and name of an object that is known to be one."""
+    resource = resource_of(manifest["apiVersion"], manifest["kind"])
+    if resource is None:
+        raise ValueError(f"{manifest['apiVersion']} {manifest['kind']} is not stored")
+    metadata = manifest["metadata"]
+    namespace = metadata.get("namespace") or "default" if resource.namespaced else ""
+    return resource, manifest["apiVersion"].rpartition("/")[2], namespace, metadata["name"]
+
+
+def short_name(resource: Resource, name: str) -> str:
+    """An object as people write it, and as `get` takes it back: `pod/a`, `job.batch/b`."""
+    kind = resource.kind.lower()
+    return f"{kind}.{resource.group}/{name}" if resource.group else f"{kind}/{name}"

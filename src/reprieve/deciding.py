@@ -13,11 +13,11 @@ from reprieve.policies.groups import Group, Groups
 from reprieve.policies.pod import PodPolicy
 from reprieve.policies.podgroup import PodGroupPolicy
 from reprieve.policies.queue import QueuePolicy
+from reprieve.policies.queue_pods import OWN_NAME, stays_out
 from reprieve.policies.quota import QuotaPolicy
 from reprieve.world import PodFacts, World
 
-OWN_NAME = "reprieve"
-"""The scheduler name of pods that stay out of queues: nodes and priorities alone decide for them."""
+__all__ = ["OWN_NAME", "Deciding", "Waiting", "pod_alone"]
 
 
 class Waiting(NamedTuple):
@@ -74,7 +74,7 @@ class Deciding:
             return self.podgroups.decide(self.groups.group(waiting.unit, waiting.pods), moment)
         facts = waiting.pods[0]
         queues = self.queues
-        if queues is not None and facts.pod.spec.scheduler_name != OWN_NAME:
+        if queues is not None and not stays_out(facts):
             return queues.decide(facts, moment)
         return self.pods.decide(facts, moment)
 

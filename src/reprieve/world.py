@@ -1,7 +1,9 @@
 """The world: everything that exists at one moment, indexed for decisions, brought up to date in place.
 
 Every change is written to a journal. What is derived from the world (tables of nodes, trees of queues) reads the
-journal from where it left off, so that a few changes cost a few changes and not a rebuild.
+journal from where it left off, so that a few changes cost a few changes and not a rebuild. The journal keeps no more
+than what is worth reading: whoever is behind by a good part of all there is looks at everything instead, which costs
+hardly more. So nobody has to be waited for who reads seldom, or never again.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from reprieve.resources import Resources
 Key = tuple[str, str]
 """Namespace and name; the namespace is empty for what has none."""
 
-_JOURNAL = 100_000
+_SHORTEST_JOURNAL = 1_000
+_WORTH_READING = 4
+"""The journal may be as long as a quarter of the world."""
 NEVER = 2**62
 """The start of a pod that has not started: later than any other."""
 
@@ -54,7 +58,9 @@ class PodFacts:
         self.preemption_policy: PreemptionPolicy = resolved.preemption_policy
         self.requests: Resources = pod_slots(pod.spec)
         self.node = "" if pod.finished else pod.spec.node_name
-        self.nominated = "" if pod.finished or pod.spec.node_name else pod.status.nominated_node_name
+        # Who leaves will never take the place it was promised: nobody keeps it free for it.
+        waits = not (pod.finished or pod.terminating or pod.spec.node_name)
+        self.nominated = pod.status.nominated_node_name if waits else ""
         self.labels = frozenset(pod.metadata.labels.items())
         self.host_ports = _host_ports(pod)
         self.start = microseconds(pod.status.start_time, NEVER)
@@ -134,11 +140,12 @@ class World:
         """Add an object, or replace the one of its kind and name."""
         kind = type(item)
         key = (item.namespace, item.name)
+        facts = PodFacts(item, self.classes) if kind is Pod else None  # first: what fails here has changed nothing
         by_key = self._objects.setdefault(kind, {})
         old = by_key.get((item.kind, *key))
         by_key[item.kind, *key] = item
-        if kind is Pod:
-            self._note_pod(key, PodFacts(item, self.classes))
+        if facts is not None:
+            self._note_pod(key, facts)
         else:
             self._note(Change(kind, key, old, item))
         if kind is PriorityClass:
@@ -173,8 +180,11 @@ class World:
 
     def forget(self) -> None:
         """Start the journal anew: whoever has not read it has to look at everything."""
-        self._first += len(self._journal)
-        self._journal.clear()
+        self._forget_first(len(self._journal))
+
+    def _forget_first(self, count: int) -> None:
+        self._first += count
+        del self._journal[:count]
 
     def pending(self) -> Iterator[PodFacts]:
         return (facts for facts in self.pods.values() if facts.pending)
@@ -186,9 +196,12 @@ class World:
         self._note(Change(Pod, key, old, facts))
 
     def _note(self, change: Change) -> None:
-        if len(self._journal) >= _JOURNAL:
-            self.forget()
+        if len(self._journal) >= self._longest_journal():
+            self._forget_first(len(self._journal) // 2)  # whoever is up to date can still read on
         self._journal.append(change)
+
+    def _longest_journal(self) -> int:
+        return max(_SHORTEST_JOURNAL, sum(map(len, self._objects.values())) // _WORTH_READING)
 
     def _classes_changed(self) -> None:
         """Pods that carry their number keep it; those that only name a class follow it."""

@@ -275,5 +275,6 @@ async def exists(store: EmbeddedStore, resource: Resource, name: str, namespace:
 
 async def told(store: EmbeddedStore) -> list[str]:
     """The reasons of all events, in the order in which they were written."""
+    await asyncio.sleep(0.01)  # events are written when nothing is more urgent
     events = (await store.list(EVENTS)).records
     return [event.data["reason"] for event in sorted(events, key=lambda event: event.version)]

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -75,18 +76,15 @@ class HollowClusters(Controller):
     # What happens
 
     def _cluster_changed(self, before: Record | None, after: Record | None) -> None:
-        record = after or before
-        assert record is not None  # noqa: S101 - a change is of something
-        self.enqueue((CLUSTERS.kind, "", record.name))
+        (name,) = {record.name for record in (before, after) if record is not None}
+        self.enqueue((CLUSTERS.kind, "", name))
         if before is None or after is None or _annotations(before) != _annotations(after):
             for cache in self._bindings.values():
-                for binding in cache.by("leaves", record.name):
+                for binding in cache.by("leaves", name):
                     self.enqueue((binding.resource.kind, *binding.key))
 
     def _binding_changed(self, before: Record | None, after: Record | None) -> None:
-        record = after or before
-        assert record is not None  # noqa: S101 - a change is of something
-        key: Key = (record.resource.kind, *record.key)
+        (key,) = {(record.resource.kind, *record.key) for record in (before, after) if record is not None}
         uses = BindingFacts(after.manifest, Priority(0)).uses() if after is not None else {}
         for name in self._usage.put(key, uses):
             self.enqueue((CLUSTERS.kind, "", name))
@@ -240,14 +238,11 @@ def _job_of(binding: Record) -> Iterator[tuple[str, str]]:
 
 def _placed_at(binding: Record) -> datetime:
     """When it got its clusters; one that was placed by hand has had them from the start."""
-    placed = _annotations(binding).get(PLACED_ANNOTATION)
-    try:
-        moment = moment_of(placed) if placed else None
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        return moment_of(binding.metadata["creationTimestamp"])
-    return moment
+    with suppress(ValueError, KeyError):
+        placed = moment_of(_annotations(binding)[PLACED_ANNOTATION])
+        if placed.tzinfo is not None:
+            return placed
+    return moment_of(binding.metadata["creationTimestamp"])
 
 
 def _api_enablements() -> list[dict[str, Any]]:

@@ -49,6 +49,10 @@ class ContainerSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     umask: int = 0o022
     devices: tuple[str, ...] = ()
     log_limit: int = LOG_LIMIT
+    restarts: int = 0
+    """How often it was started before."""
+    back_off: int = 0
+    """How far its back-off had grown when it was started."""
 
     def validate(self) -> None:
         """Raise for what the operating system would refuse in ways that explain nothing."""
@@ -155,12 +159,30 @@ class Directory(msgspec.Struct, frozen=True):
         files.write(str(self.file(name)), msgspec.to_builtins(value), durable=durable)
 
 
+def attempts(root: Path, pod_uid: str, container: str) -> list[Directory]:
+    """All attempts to run one container, from the first to the last that is kept."""
+    return _attempts(Directory.of(root, pod_uid, container).path.parent)
+
+
+def containers(root: Path, pod_uid: str) -> list[str]:
+    """The names of the containers of one pod that have been here."""
+    return [path.name for path in _matching(Directory.of(root, pod_uid, "any").path.parents[1], _CONTAINER)]
+
+
 def directories(root: Path) -> Iterator[Directory]:
     """All containers that have been here, in the order of pod, container and attempt; other files are passed over."""
     for pod in _matching(root, _POD_UID):
         for container in _matching(pod, _CONTAINER):
-            for attempt in sorted(_matching(container, _ATTEMPT), key=lambda path: int(path.name)):
-                yield Directory(attempt)
+            yield from _attempts(container)
+
+
+def pod_uids(root: Path) -> list[str]:
+    """The pods of which anything is kept."""
+    return [path.name for path in _matching(root, _POD_UID)]
+
+
+def _attempts(container: Path) -> list[Directory]:
+    return [Directory(path) for path in sorted(_matching(container, _ATTEMPT), key=lambda path: int(path.name))]
 
 
 def _matching(parent: Path, pattern: re.Pattern[str]) -> list[Path]:

@@ -105,7 +105,9 @@ class HollowAgent:
     async def _rest(self) -> None:
         seconds = (self._due[0][0] - self._clock()).total_seconds() if self._due else None
         try:
-            await asyncio.wait_for(self._signal.wait(), None if seconds is None else max(seconds, 0.0))
+            # Not `wait_for`: in Python 3.11 that loses a cancellation which comes together with the signal.
+            async with asyncio.timeout(None if seconds is None else max(seconds, 0.0)):
+                await self._signal.wait()
             await asyncio.sleep(GATHER)
         except TimeoutError:
             return

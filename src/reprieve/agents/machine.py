@@ -16,6 +16,7 @@ import msgspec
 from reprieve.agents.gpus import find_devices
 
 MAX_PODS = 110
+GPU = "nvidia.com/gpu"
 _LONGEST_NAME, _LONGEST_LABEL = 253, 63
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "i386": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm"}
 _THIS_MACHINE = Path("/")
@@ -50,7 +51,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
             "memory": f"{self.memory // 1024}Ki",
             "pods": str(MAX_PODS),
         }
-        return {**amounts, "nvidia.com/gpu": str(len(self.devices))} if self.devices else amounts
+        return {**amounts, GPU: str(len(self.devices))} if self.devices else amounts
 
     def manifest(self) -> dict[str, Any]:
         """The node without conditions: whether it is ready is for the agent to say, and when it said so last."""

@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Self
 
 import msgspec
@@ -72,6 +72,10 @@ class Container:
     async def wait(self) -> Exit:
         """The exit, once nothing of the container runs any more. To give up waiting does not disturb it."""
         return await asyncio.shield(self._end)
+
+    def when_ended(self, callback: Callable[[], object]) -> None:
+        """Be told once nothing of the container runs any more, or nobody watches it."""
+        self._end.add_done_callback(lambda _: callback())
 
     def close(self) -> None:
         """Stop watching. The container goes on, and can be adopted again."""

@@ -29,7 +29,7 @@ from reprieve.client.connection import Client
 from reprieve.client.paths import short_name
 from reprieve.clock import system_clock
 from reprieve.configuration import Settings
-from reprieve.control_plane import ControlPlane
+from reprieve.control_plane import ControlPlane, calm_garbage_collection
 from reprieve.server import Serving, create_app, serve
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -93,6 +93,7 @@ async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Co
         await asyncio.to_thread(_apply, serving.url, setup.token, setup.manifests, console)
     while not plane.ready:
         await asyncio.sleep(_READY_EVERY)
+    calm_garbage_collection()
     if view is not None:
         await view.run()
         return
@@ -179,7 +180,7 @@ def _words(setup: Setup) -> tuple[str, str]:
     """How it is stopped, and what is said when it is: real processes need time to end."""
     if setup.processes:
         return texts.HOW_TO_STOP_PROCESSES, texts.STOPPING_PROCESSES
-    return texts.HOW_TO_STOP, texts.STOPPING
+    return (texts.HOW_TO_STOP if setup.directory else texts.HOW_TO_STOP_IN_MEMORY), texts.STOPPING
 
 
 def _stop_on_signals(console: Console, stopping: str) -> asyncio.Event:

@@ -31,6 +31,7 @@ class Giver:
         self._first = {unit.key for unit in first}
         self._newcomers = trial.newcomers()
         self._needs = {name: self._rows(pods) for name, pods in self._newcomers.items()}
+        self._promised = {name: self._nominated_to(name) for name in self._newcomers}
         # One of each shape is asked whom it cannot be near, and where its like are.
         self._shapes = [[facts for facts in shape if facts.key in trial.placed] for shape in placer.shapes]
         self._counting = any(counts_others(shape[0]) for shape in placer.shapes)
@@ -40,6 +41,16 @@ class Giver:
     def _rows(self, pods: list[PodFacts]) -> dict[str, int]:
         """Rows that matter on a node: those that a placed pod asks for."""
         return {name: self._table.row(name) for facts in pods for name, units in facts.requests.items() if units > 0}
+
+    def _nominated_to(self, name: str) -> list[PodFacts]:
+        """Others to whom a node is promised, and whom the gang has to leave room for as it did when it was placed."""
+        gang = self._placer.gang
+        members = {facts.key for facts in gang.members}
+        return [
+            facts
+            for facts in self._table.nominated.get(self._table.index[name], [])
+            if self._table.standing[facts.key] >= gang.priority and facts.key not in members
+        ]
 
     def reprieve(self) -> None:
         """Empty what has to be emptied, give back, and again where a group that has to go reaches further nodes."""
@@ -73,7 +84,9 @@ class Giver:
         for name, share in unit.shares.items():
             node = self._table.index[name]
             for resource, row in self._needs.get(name, {}).items():
-                if self._table.used[row, node] + share.requests.of(resource) > self._table.allocatable[row, node]:
+                promised = sum(facts.requests.of(resource) for facts in self._promised[name])
+                taken = int(self._table.used[row, node]) + promised + share.requests.of(resource)
+                if taken > self._table.allocatable[row, node]:
                     return False
         return True
 

@@ -31,7 +31,8 @@ class Groups:
         self._settings = settings
         self._units = Units(world, settings)
         self._bound: dict[str, list[PodFacts]] = {}
-        self._bound_at = -1
+        self._succeeded: dict[str, list[PodFacts]] = {}
+        self._looked_up_at = -1
 
     def name_of(self, facts: PodFacts) -> str:
         """The group that a pod is scheduled with; empty where it is scheduled alone."""
@@ -44,6 +45,15 @@ class Groups:
             name = spec.scheduling_group.pod_group_name
             return f"PodGroup/{namespace}/{name}" if self._units.group_path(namespace, name) else ""
         return ""
+
+    def priority_of(self, facts: PodFacts) -> int:
+        """At which priority a pod is scheduled: that of its group, where it has one."""
+        return self._units.scheduling_priority(facts)
+
+    def below(self, unit: str, composite: str) -> bool:
+        """Whether a pod group stands below a composite group, or says so of one that does not exist."""
+        _, namespace, name = unit.split("/")
+        return any(group.parent == composite for group in self._units.group_path(namespace, name))
 
     def waiting(self) -> dict[str, list[PodFacts]]:
         """All groups that have pending pods, by name, with those pods in order of age."""
@@ -93,7 +103,8 @@ class Groups:
 
     def _gang(self, name: str, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
         bound = tuple(self.bound().get(name, ()))
-        required = 1 if policy.min_count is None else max(policy.min_count - len(bound), 1)
+        there = len(bound) + self._has_succeeded(name, members)
+        required = 1 if policy.min_count is None else max(policy.min_count - there, 1)
         return Gang(name, members, required, priority, policy.topology_key, bound)
 
     def bound(self) -> dict[str, list[PodFacts]]:
@@ -101,16 +112,37 @@ class Groups:
 
         Pods that are leaving do not count: a group that relied on them would soon be there in part only.
         """
-        if self._bound_at != self._world.version:
-            self._bound = {}
-            for facts in self._world.pods.values():
-                if facts.node and not facts.pod.terminating and (name := self.name_of(facts)):
-                    self._bound.setdefault(name, []).append(facts)
-            self._bound_at = self._world.version
+        self._look_up()
         return self._bound
+
+    def _has_succeeded(self, name: str, members: list[PodFacts]) -> int:
+        """How many pods of a group have done their work: they count as placed, since nobody will come in their stead.
+
+        Otherwise a gang of which one pod is done could never return after a preemption. Only pods of the same
+        controller count: a group that is used again by another one begins anew.
+        """
+        self._look_up()
+        owners = {_controller(facts) for facts in members}
+        return sum(_controller(facts) in owners for facts in self._succeeded.get(name, ()))
+
+    def _look_up(self) -> None:
+        if self._looked_up_at == self._world.version:
+            return
+        self._bound, self._succeeded = {}, {}
+        for facts in self._world.pods.values():
+            succeeded = facts.pod.status.phase == "Succeeded"
+            if (facts.node or succeeded) and not facts.pod.terminating and (name := self.name_of(facts)):
+                found = self._succeeded if succeeded else self._bound
+                found.setdefault(name, []).append(facts)
+        self._looked_up_at = self._world.version
 
     def _too_few(self, gang: Gang) -> str:
         return texts.too_few_pods(gang.name, len(gang.members), gang.required) if _short(gang) else ""
+
+
+def _controller(facts: PodFacts) -> str:
+    """The uid of what the pod was made by; empty where somebody made it by hand."""
+    return next((owner.uid for owner in facts.pod.metadata.owner_references if owner.controller), "")
 
 
 def _short(gang: Gang) -> bool:

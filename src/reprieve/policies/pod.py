@@ -249,11 +249,11 @@ class PodPolicy:
         return Details(candidates, self._spared(outlook, choice, everywhere), self._obstacles(outlook))
 
     def _briefly(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int], choice: Choice) -> Details:
-        """The chosen node and the first few of the others."""
+        """Who was spared on the chosen node, and what the first few of the others would have cost."""
         self._check_fresh(facts, outlook, made_at)
         others = [int(node) for node in np.flatnonzero(outlook.feasible)[:_OTHERS] if node != choice.domain]
-        nodes = [choice.domain, *others]
-        return Details(self._costs(outlook, np.array(nodes)), self._spared(outlook, choice, nodes))
+        costs = self._costs(outlook, np.array([choice.domain, *others]))
+        return Details(costs, self._spared(outlook, choice, [choice.domain]))
 
     def _check_fresh(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int]) -> None:
         if (self.world.version, outlook.serial) != made_at:

@@ -7,6 +7,8 @@
    While enough pods leave already, it waits for them.
 3. Victims come from queues over their guarantee (law 5) inside the fence (law 7), of lower or equal priority (law 6),
    never of its own queue or application (law 3), and never so that a queue falls below its guarantee (law 2).
+   Groups, and pods that stay out of queues, are no victims: they are placed by priority alone, which queues may turn
+   around, so that each would take the place of the other in turn.
 4. They are on one node. With the room that is free there they make the pod fit, and no fewer would. Where only a
    maximum stands in the way, they may be anywhere below it.
 5. On a node, and between nodes: who opted out goes last, then who leads its application (law 1); then the youngest go.

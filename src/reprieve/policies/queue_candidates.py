@@ -15,21 +15,32 @@ import numpy as np
 from reprieve.engine.columns import Interner, Ints, Mask, resized
 from reprieve.engine.shelves import NOBODY
 from reprieve.engine.table import NodeTable
-from reprieve.engine.units import Share
+from reprieve.engine.units import POD, Share
 from reprieve.objects.core import Node
 from reprieve.objects.pods import Pod
 from reprieve.objects.scheduling import PodGroup, PriorityClass, Workload
 from reprieve.objects.yunikorn import QueueConfiguration
 from reprieve.policies.queue_laws import Ask
-from reprieve.policies.queue_pods import application, opted_out, required_node
+from reprieve.policies.queue_pods import application, opted_out, required_node, stays_out
 from reprieve.policies.queue_standing import QueueFigures, Standing
 from reprieve.policies.queue_tree import QueueTree
 from reprieve.world import Change, PodFacts
 
 # Why a pod is not asked although its queue may be; they go on from those of `queue_standing`.
-FIXED, LEAVING, GROUPED, SAME_APPLICATION, HIGHER_PRIORITY, NOTHING_SHARED, BELOW_GUARANTEE = range(6, 13)
+FIXED, LEAVING, GROUPED, OUTSIDE, SAME_APPLICATION, HIGHER_PRIORITY, NOTHING_SHARED, BELOW_GUARANTEE = range(6, 14)
 NOBODY_THERE = -1
-_COLUMNS = ("queue", "application", "created", "priority", "opted_out", "leads", "fixed", "leaves", "grouped")
+_COLUMNS = (
+    "queue",
+    "application",
+    "created",
+    "priority",
+    "opted_out",
+    "leads",
+    "fixed",
+    "leaves",
+    "grouped",
+    "outside",
+)
 _REBUILDS = (PriorityClass, PodGroup, Workload, QueueConfiguration)
 
 
@@ -59,6 +70,7 @@ class QueueColumns:
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._world = table.world
+        self.units = table.units
         self._version = 0
         self._rebuild()
 
@@ -117,6 +129,7 @@ class QueueColumns:
             required_node(facts) is not None,
             facts.pod.terminating,
             bool(share.unit.group),
+            stays_out(facts) or (share.unit.kind != POD and not share.unit.group),
         )
 
     def column(self, name: str) -> Ints:
@@ -124,8 +137,8 @@ class QueueColumns:
 
     def candidate(self, rank: int, node: int) -> Candidate:
         facts = self._table.residents[node][rank].pods[0]
-        queue, *_, opted, leads, _, _, _ = self._columns[:, rank, node].tolist()
-        return Candidate(facts, node, rank, queue, bool(opted), bool(leads))
+        values = dict(zip(_COLUMNS, self._columns[:, rank, node].tolist(), strict=True))
+        return Candidate(facts, node, rank, values["queue"], bool(values["opted_out"]), bool(values["leads"]))
 
 
 class Candidates:
@@ -145,6 +158,7 @@ class Candidates:
         why = self.standing.why[self.queue]
         for code, protects in self._pod_laws():
             why[(why == 0) & protects] = code
+        why[self._columns.column("outside") > 0] = OUTSIDE
         why[self._table.ranked("priority", slice(0, self._table.size)) == NOBODY] = NOBODY_THERE
         return why
 

@@ -31,6 +31,7 @@ LAWS = {
     pods.FIXED: "RequiredNode",
     pods.LEAVING: "Leaving",
     pods.GROUPED: "WholeGroup",
+    pods.OUTSIDE: "OutsideQueues",
     pods.SAME_APPLICATION: "SameApplication",
     pods.HIGHER_PRIORITY: "HigherPriority",
     pods.NOTHING_SHARED: "NothingShared",

@@ -10,6 +10,8 @@ from reprieve.objects.scheduling import ALLOW_PREEMPTION
 from reprieve.resources import PODS, Resources
 from reprieve.world import Key, PodFacts, World
 
+OWN_NAME = "reprieve"
+"""The scheduler name of pods that stay out of queues: nodes and priorities alone decide for them."""
 DEFAULT_QUEUE = "root.default"
 # Where the names may stand, the first that is there counts: as labels, then as annotations.
 _QUEUE = ("yunikorn.apache.org/queue", "queue")
@@ -26,6 +28,11 @@ def _named(meta: ObjectMeta, keys: tuple[str, ...]) -> str:
 
 def queue_name(meta: ObjectMeta) -> str:
     return _named(meta, _QUEUE) or DEFAULT_QUEUE
+
+
+def stays_out(facts: PodFacts) -> bool:
+    """Whether a pod is none of the queues' business: they neither count it nor ask it to leave."""
+    return facts.pod.spec.scheduler_name == OWN_NAME
 
 
 def application(facts: PodFacts) -> str:

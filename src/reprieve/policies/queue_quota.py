@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from reprieve import texts
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.reasons import QueueAboveMaximum
+from reprieve.engine.units import POD
 from reprieve.policies.queue import NAME, QueuePolicy
 from reprieve.policies.queue_pods import held, opted_out, required_node
 from reprieve.policies.queue_tree import QueueNode, below
@@ -114,7 +115,9 @@ class _Lowered:
         return victims
 
     def _stays(self, facts: PodFacts) -> bool:
-        return facts.pod.terminating or facts.key in self._going or required_node(facts) is not None
+        """Also groups stay: what places them asks no queue, so that they would be back at once."""
+        grouped = self._policy.columns.units.of(facts).kind != POD
+        return grouped or facts.pod.terminating or facts.key in self._going or required_node(facts) is not None
 
     def _order(self, facts: PodFacts, free: Resources) -> tuple[object, ...]:
         amount = held(facts)

@@ -21,7 +21,7 @@ from reprieve.objects.yunikorn import (
     parse_duration,
     preemption_delay,
 )
-from reprieve.policies.queue_pods import Applications, held, queue_name
+from reprieve.policies.queue_pods import Applications, held, queue_name, stays_out
 from reprieve.resources import Resources
 from reprieve.world import Change, PodFacts, World
 
@@ -155,7 +155,7 @@ class QueueTree:
         return led
 
     def _put(self, facts: PodFacts) -> set[str]:
-        if facts.node or facts.nominated:
+        if (facts.node or facts.nominated) and not stays_out(facts):
             queue = self.queue_of(facts)
             if facts.node:
                 queue.pods[facts.key] = facts

@@ -6,12 +6,14 @@
 3. Victims that were already claimed: the head is computed again on the same flavors without them.
 4. A head that needs victims but has none reserves its quota, unless its queue can always reclaim it.
 5. Where the settings say so, as in KEP-83, nobody in a cohort borrows any more after a workload that need not.
+6. Whoever has preempted and still waits comes before all others, but those of its own queue that are more important:
+   else whoever made way for it could slip back, and be preempted again, without end.
 When the cycle is over the tree is what it was before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import NamedTuple
 
 from reprieve import texts
@@ -19,6 +21,8 @@ from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
 from reprieve.policies.quota import Nominee, QuotaPolicy, Without
 from reprieve.policies.quota_flavors import FIT, NO_FIT, Forced
 from reprieve.policies.quota_workloads import WorkloadFacts
+
+_HIGHEST = 2**63
 
 
 class Verdict(NamedTuple):
@@ -29,15 +33,16 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-def cycle(policy: QuotaPolicy, parked: Container[str] = ()) -> list[Verdict]:
-    """One head of each queue: the oldest of the highest priority; `parked` as in `QuotaWorld.heads`."""
+def cycle(policy: QuotaPolicy, parked: Container[str] = (), held: Collection[str] = ()) -> list[Verdict]:
+    """One head of each queue: the oldest of the highest priority; `parked` and `held` as in `QuotaWorld.heads`."""
     policy.quota.sync()
-    return _Cycle(policy).run([policy.nominate(facts) for facts in policy.quota.heads(parked)])
+    return _Cycle(policy, held).run([policy.nominate(facts) for facts in policy.quota.heads(parked, held)])
 
 
 class _Cycle:
-    def __init__(self, policy: QuotaPolicy) -> None:
+    def __init__(self, policy: QuotaPolicy, held: Collection[str]) -> None:
         self._policy = policy
+        self._held = held
         self._settings = policy.settings
         self._fair = policy.settings.fair_sharing.enable
         self._claimed: dict[tuple[str, str], WorkloadFacts] = {}
@@ -68,14 +73,29 @@ class _Cycle:
     # Whose turn it is
 
     def _ordered(self, nominees: list[Nominee]) -> Iterator[Nominee]:
+        first = self._promised(nominees)
+        yield from sorted(first, key=lambda nominee: (-nominee.facts.boosted, *_classical_order(nominee)))
+        left = [nominee for nominee in nominees if nominee not in first] if first else list(nominees)
         if not self._fair:
-            yield from sorted(nominees, key=_classical_order)
+            yield from sorted(left, key=_classical_order)
             return
-        left = list(nominees)
         while left:
             chosen = self._winner(left)
             left.remove(chosen)
             yield chosen
+
+    def _promised(self, nominees: list[Nominee]) -> list[Nominee]:
+        """Those who have preempted, and whoever is more important in a queue of theirs."""
+        lowest: dict[int, int] = {}
+        for nominee in nominees:
+            if nominee.facts.unit in self._held:
+                queue, priority = id(nominee.queue), nominee.facts.boosted
+                lowest[queue] = min(priority, lowest.get(queue, priority))
+        return [
+            nominee
+            for nominee in nominees
+            if nominee.facts.unit in self._held or nominee.facts.boosted > lowest.get(id(nominee.queue), _HIGHEST)
+        ]
 
     def _winner(self, nominees: list[Nominee]) -> Nominee:
         """The next head under fair sharing: the winner of the knock-out in the cohort of the first that waits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -137,11 +137,12 @@ class QuotaWorld:
             workloads = [facts for facts in workloads if facts.key not in self.hidden]
         return workloads if self.order.lasting else sorted(workloads, key=self.order)
 
-    def heads(self, parked: Container[str] = ()) -> Iterator[WorkloadFacts]:
-        """The first of each queue that does not wait to be queued again.
+    def heads(self, parked: Container[str] = (), held: Collection[str] = ()) -> Iterator[WorkloadFacts]:
+        """The first of each queue that does not wait to be queued again; and those for whom somebody has made way.
 
         `parked` are units for which there was no place when they were last tried, and nothing has changed since: where
-        a queue is strict, one at its head holds up those behind it; elsewhere they are passed over.
+        a queue is strict, one at its head holds up those behind it; elsewhere they are passed over. `held` are units
+        that have preempted: they keep their turn, wherever they stand in their queue.
         """
         for name, waiting in self.waiting.items():
             strict = self.specs[name].queueing_strategy == "StrictFIFO"
@@ -149,6 +150,8 @@ class QuotaWorld:
             head = next((facts for facts in ready if strict or facts.unit not in parked), None)
             if head is not None and head.unit not in parked and self.takes(head):
                 yield head
+            if held:
+                yield from (facts for facts in waiting if facts.unit in held and facts is not head)
 
     def requeued_at(self) -> int | None:
         """When the next workload that waits for its time is queued again."""

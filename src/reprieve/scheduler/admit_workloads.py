@@ -1,6 +1,7 @@
 """One turn of the quota policy: a cycle over the heads of all queues, again as long as that changes anything.
 
 A workload for which there is no quota is parked: it is passed over until something frees quota or changes the queues.
+One that has preempted keeps its turn until it is admitted, or there is no place for it any more.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from math import inf
 from reprieve import texts
 from reprieve.clock import Clock
 from reprieve.engine.plan import Plan
-from reprieve.objects.meta import find_condition
 from reprieve.policies import quota_plans
 from reprieve.policies.quota import QuotaPolicy
 from reprieve.policies.quota_cycle import Verdict, cycle
@@ -25,7 +25,6 @@ from reprieve.world import microseconds
 
 CYCLE = "Quota//cycle"
 """What stands in the scheduling queue for all quota workloads: their own queues say whose turn it is."""
-_FIRST = 2**31
 _SECOND = 1_000_000
 
 
@@ -49,10 +48,20 @@ class AdmitWorkloads:
         self._clock = clock
         self._shadow = shadow
         self._parked: set[str] = set()
+        self._held: set[str] = set()
+
+    async def resume(self) -> None:
+        """After a restart: finish what was begun, and keep the turn of those for whom somebody has made way."""
+        self._held = set(await self._effects.resume())
 
     def wake(self) -> None:
         """There is somebody new, or something has changed."""
-        self._queue.push(CYCLE, _FIRST)
+        self._queue.push(CYCLE, self._importance())
+
+    def _importance(self) -> int:
+        """That of the most important workload that waits: more important pods have their turn between two cycles."""
+        waiting = self._policy.quota.waiting.values()
+        return max((queue[0].boosted for queue in waiting if queue), default=0)
 
     def unpark(self, unit: str = "") -> None:
         """Quota became free, or the queues changed: all are worth another try; or this one, which changed itself."""
@@ -69,7 +78,7 @@ class AdmitWorkloads:
     async def turn(self) -> None:
         started = asyncio.get_running_loop().time()
         self._policy.quota.at(microseconds(self._clock()))
-        verdicts = cycle(self._policy, self._parked)
+        verdicts = cycle(self._policy, self._parked, self._held)
         plans = [quota_plans.plan(self._policy, verdict) for verdict in verdicts]
         seconds = asyncio.get_running_loop().time() - started
         numbers = [self._journal.decided(plan, seconds) for plan in plans]
@@ -98,17 +107,21 @@ class AdmitWorkloads:
         return True
 
     async def _act(self, verdict: Verdict, plan: Plan, number: int) -> bool:
-        nominee = verdict.nominee
+        nominee, unit = verdict.nominee, verdict.nominee.facts.unit
         match verdict.outcome:
             case "Fits":
                 await self._effects.admit(nominee, plan, number)
+                self._held.discard(unit)
             case "Preempt":
                 await self._effects.preempt(nominee, plan, number)
+                self._held.add(unit)
+            case "Unschedulable":
+                await self._effects.refuse(nominee, plan, number, gives_up=True)
+                self._held.discard(unit)
+                self._parked.add(unit)
             case _:
                 await self._effects.refuse(nominee, plan, number)
         self._journal.acted(plan, number)
-        if verdict.outcome == "Unschedulable":
-            self._parked.add(nominee.facts.unit)
         return verdict.outcome in ("Fits", "Unschedulable")
 
     async def _tell_the_rest(self) -> None:
@@ -118,7 +131,7 @@ class AdmitWorkloads:
             await self._effects.say_pending(facts.unit, _no_queue(facts))
         waiting = [facts for queue in quota.waiting.values() for facts in queue]
         for facts in waiting:
-            if facts.queue is not None and find_condition(facts.workload.status.conditions, "QuotaReserved") is None:
+            if facts.queue is not None and not self._effects.has_said_why(facts.unit):
                 turn = loop.waits_for_its_turn(facts.unit, facts.queue.name)
                 await self._effects.say_pending(facts.unit, turn if quota.takes(facts) else _no_queue(facts))
 

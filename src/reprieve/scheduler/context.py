@@ -26,4 +26,4 @@ class Context(NamedTuple):
     async def event(
         self, about: Record, kind: EventKind, reason: str, message: str, *, decision: int = 0, once: bool = False
     ) -> None:
-        await self.recorder.record(about, kind, reason, message, decision=decision, once=once)
+        self.recorder.record(about, kind, reason, message, decision=decision, once=once)

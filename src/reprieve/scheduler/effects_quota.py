@@ -49,6 +49,7 @@ class QuotaEffects:
         status = {"admission": admission, "conditions": self._conditions(record, conditions, optional=_OVER)}
         changed = await self._write_status(record, status)
         await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
+        await self._let_go(changed)
 
     async def preempt(self, nominee: Nominee, plan: Plan, decision: int) -> Hold:
         """Hold the decision, then tell everybody in the plan that they have to go."""
@@ -69,7 +70,9 @@ class QuotaEffects:
         message = loop.quota_preempted(
             nominee.facts.unit, texts.describe(victim.reason), path(nominee.queue), path(target.facts.queue)
         )
-        return HeldVictim(victim.unit, record.uid, message, ends=victim.ends, reason=victim.reason.rule)
+        return HeldVictim(
+            victim.unit, record.uid, message, ends=victim.ends, reason=victim.reason.rule, since=_since(record)
+        )
 
     async def evict(self, hold: Hold) -> None:
         await asyncio.gather(*(self._evict(victim, hold) for victim in hold.victims))
@@ -79,6 +82,8 @@ class QuotaEffects:
             record = self._find(victim.unit)
             if record is None or record.uid != victim.uid or not record.data.get("status", {}).get("admission"):
                 return
+            if victim.since != _since(record):
+                return  # it has left and come back since: whoever it made way for then is not in need of it now
             if _holds(record, "Evicted") and (not victim.ends or record.data["spec"].get("active") is False):
                 return
             try:
@@ -98,11 +103,17 @@ class QuotaEffects:
         changed = await self._write_status(record, {"conditions": self._conditions(record, conditions)})
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
-    async def refuse(self, nominee: Nominee, plan: Plan, decision: int = 0) -> None:
-        """Say why a workload waits, and tell it where that is news."""
+    async def refuse(self, nominee: Nominee, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
+        """Say why a workload waits, and tell it where that is news; what it held may be of no use any more."""
+        if gives_up:
+            await self._let_go(self._known(nominee.facts.unit))
         changed = await self.say_pending(nominee.facts.unit, plan.message)
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
+
+    def has_said_why(self, unit: str) -> bool:
+        record = self._find(unit)
+        return record is None or _condition(record, "QuotaReserved") is not None
 
     async def say_pending(self, unit: str, message: str) -> Record | None:
         """Set the condition; nothing is written when it says the same already."""
@@ -115,15 +126,24 @@ class QuotaEffects:
         conditions = {"QuotaReserved": ("False", "Pending", message)}
         return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
 
-    async def resume(self) -> int:
-        """After a restart: tell the rest of the victims of everybody who still waits. How many holds."""
-        unfinished = 0
+    async def resume(self) -> list[str]:
+        """After a restart: tell the rest of the victims of everybody who still waits. Who that is."""
+        unfinished = []
         for record in self._context.mirror.all(QUOTA_WORKLOADS):
             hold = hold_of(record)
-            if hold is not None and not record.data.get("status", {}).get("admission"):
-                unfinished += 1
+            if hold is None:
+                continue
+            if hold.preemptor != record.unit or not _waits(record):
+                await self._let_go(record)
+            else:
+                unfinished.append(record.unit)
                 await self.evict(hold)
         return unfinished
+
+    async def _let_go(self, record: Record) -> None:
+        """A hold that is over must not be there when the workload waits again, for others."""
+        if HOLD in (record.metadata.get("annotations") or {}):
+            await self._patch(record, {"metadata": {"annotations": {HOLD: None}}})
 
     # Parts
 
@@ -210,3 +230,15 @@ def _condition(record: Record, kind: str) -> dict[str, Any] | None:
 def _holds(record: Record, kind: str) -> bool:
     found = _condition(record, kind)
     return found is not None and found.get("status") == "True"
+
+
+def _since(record: Record) -> str:
+    """Since when it has its quota."""
+    found = _condition(record, "QuotaReserved")
+    return str(found.get("lastTransitionTime", "")) if found is not None and found.get("status") == "True" else ""
+
+
+def _waits(record: Record) -> bool:
+    """Whether it still asks for quota."""
+    admitted = bool(record.data.get("status", {}).get("admission"))
+    return not admitted and record.data["spec"].get("active", True) and not _holds(record, "Finished")

@@ -1,16 +1,16 @@
 """Kubernetes Events: what happened to an object, and why, for people to read.
 
-The same thing said again about the same object is counted, not repeated.
+The same thing said again about the same object is counted, not repeated. Nobody waits for an event to be written: they
+are kept until there is nothing more urgent to do.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from reprieve.clock import Clock, timestamp
 from reprieve.stores.errors import NotFound, StoreError
@@ -26,6 +26,18 @@ _REMEMBERED = 4096
 _DEFAULT = "default"
 
 
+class _Said(NamedTuple):
+    """An event before it is written."""
+
+    about: Record
+    kind: EventKind
+    reason: str
+    message: str
+    at: datetime
+    decision: int
+    once: bool
+
+
 class Recorder:
     """Writes events. Losing one is no reason to stop: what could not be written is logged."""
 
@@ -34,23 +46,35 @@ class Recorder:
         self._clock = clock
         self._component = component
         self._known: OrderedDict[str, int] = OrderedDict()
+        self._kept: deque[_Said] = deque()
 
-    async def record(
+    def __len__(self) -> int:
+        """How many events are still to be written."""
+        return len(self._kept)
+
+    def record(
         self, about: Record, kind: EventKind, reason: str, message: str, *, decision: int = 0, once: bool = False
     ) -> None:
         """Say something about an object; `once`: what goes on for long is not said again and again."""
-        identity = f"{about.unit}\0{about.uid}\0{kind}\0{reason}\0{message}"
+        self._kept.append(_Said(about, kind, reason, message, self._clock(), decision, once))
+
+    async def write(self, most: int) -> None:
+        """Write some of what has been said, the oldest first."""
+        for _ in range(min(most, len(self._kept))):
+            said = self._kept.popleft()
+            try:
+                await self._write(said)
+            except StoreError as error:
+                _log.warning("an event about %s could not be written: %s", said.about.unit, error)
+
+    async def _write(self, said: _Said) -> None:
+        about = said.about
+        identity = f"{about.unit}\0{about.uid}\0{said.kind}\0{said.reason}\0{said.message}"
         name = f"{about.name[:200]}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
-        now = self._clock()
-        if once and name in self._known:
+        if said.once and name in self._known:
             return
-        try:
-            if not (name in self._known and await self._count(name, about, now)):
-                await self._create(name, about, kind, reason, message, now, decision)
-        except asyncio.CancelledError:
-            raise
-        except StoreError as error:
-            _log.warning("an event about %s could not be written: %s", about.unit, error)
+        if not (name in self._known and await self._count(name, about, said.at)):
+            await self._create(name, about, said.kind, said.reason, said.message, said.at, said.decision)
 
     async def _count(self, name: str, about: Record, now: datetime) -> bool:
         """One more of what was said before; False when the store has forgotten it."""

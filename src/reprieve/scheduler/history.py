@@ -1,6 +1,7 @@
 """What was decided, and what became of each unit: kept in a file of its own, bounded, and asked long afterwards.
 
-1. A decision is kept with its whole plan. The same decision for the same unit, again and again, is one that is counted.
+1. A decision is kept with its whole plan. The same decision for the same unit, again and again, is one that is
+   counted; when it has been forgotten meanwhile, because so many came after it, it is kept anew.
 2. A decision to preempt is on disk before anybody is told to go; the others follow within moments.
 3. The story of a unit is what happened to it, one line after the other, each with what caused it.
 """
@@ -72,12 +73,27 @@ class History:
         """Keep a decision; its number. `pods` is the size of the world: of a large one the main points are kept."""
         told = (plan.outcome, plan.message, tuple(victim.unit for victim in plan.victims))
         now = precise_timestamp(self._clock())
+        again = self._count_again(plan, told, now)
+        if again:
+            return again
+        number = self._insert(plan, now, never=never, pods=pods)
+        self._remember(plan.preemptor, number, told)
+        if plan.outcome == "Preempt":
+            self.flush()
+        if number % _BATCH == 0:
+            self._forget(number)
+        return number
+
+    def _count_again(self, plan: Plan, told: tuple[object, ...], now: str) -> int:
+        """The number of the same decision, counted once more; 0 when this is another one, or that one is forgotten."""
         known = self._latest.get(plan.preemptor)
-        if known is not None and known[1] == told and plan.outcome in ("Wait", "Unschedulable"):
-            self._write("UPDATE decisions SET last = ?, times = times + 1 WHERE id = ?", (now, known[0]))
-            return known[0]
-        made = _with_details(plan, never=never, pods=pods)
-        body = msgspec.json.encode(msgspec.to_builtins(made))
+        if known is None or known[1] != told or plan.outcome not in ("Wait", "Unschedulable"):
+            return 0
+        statement = "UPDATE decisions SET last = ?, times = times + 1 WHERE id = ?"
+        return known[0] if self._execute(statement, (now, known[0])).rowcount else 0
+
+    def _insert(self, plan: Plan, now: str, *, never: bool, pods: int) -> int:
+        body = msgspec.json.encode(msgspec.to_builtins(_with_details(plan, never=never, pods=pods)))
         row = (now, now, 1, plan.preemptor, plan.policy, plan.outcome, plan.message, body)
         number = self._write(
             "INSERT INTO decisions (first, last, times, unit, policy, outcome, message, body)"
@@ -86,11 +102,6 @@ class History:
         )
         for victim in plan.victims:
             self._write("INSERT OR IGNORE INTO victims VALUES (?, ?)", (victim.unit, number))
-        self._remember(plan.preemptor, number, told)
-        if plan.outcome == "Preempt":
-            self.flush()
-        if number % _BATCH == 0:
-            self._forget(number)
         return number
 
     def _remember(self, unit: str, number: int, told: tuple[object, ...]) -> None:
@@ -107,13 +118,16 @@ class History:
             self._write("DELETE FROM story WHERE id <= ?", (number - _MOST_LINES,))
 
     def _write(self, statement: str, values: Iterable[object]) -> int:
+        return self._execute(statement, values).lastrowid or 0
+
+    def _execute(self, statement: str, values: Iterable[object]) -> sqlite3.Cursor:
         if not self._open:
             self._database.execute("BEGIN")
         self._open += 1
-        row = self._database.execute(statement, tuple(values)).lastrowid or 0
+        done = self._database.execute(statement, tuple(values))
         if self._open >= _BATCH:
             self.flush()
-        return row
+        return done
 
     def flush(self) -> None:
         """Put on disk what has been written so far."""

@@ -21,6 +21,8 @@ class Journal:
         self.metrics = metrics
         self._world = world
         self._clock = clock
+        self._told: dict[str, int] = {}
+        """For whoever waits, the decision that its story ends with."""
 
     def decided(self, plan: Plan, seconds: float, *, never: bool = False) -> int:
         """Keep a decision; its number."""
@@ -36,15 +38,27 @@ class Journal:
         step: Step = {"Fits": "bound", "Preempt": "nominated"}.get(plan.outcome, "tried")  # type: ignore[assignment]
         if plan.policy in _OWN_STEP and plan.outcome == "Fits":
             step = _OWN_STEP[plan.policy]
+        if step == "tried" and not self._is_news(plan.preemptor, number):
+            return
         for unit in dict.fromkeys((plan.preemptor, *units)):
             self.history.note(unit, step, plan.message, number)
         for victim in plan.victims:
             cause = loop.made_way(plan.preemptor, plan.domain, texts.describe(victim.reason))
             self.history.note(victim.unit, "evicted", cause, number)
 
+    def _is_news(self, unit: str, number: int) -> bool:
+        """The same answer again, which is counted with the decision, is no new line in a story."""
+        if self._told.get(unit) == number:
+            return False
+        if len(self._told) >= _MOST_TOLD:
+            self._told.clear()
+        self._told[unit] = number
+        return True
+
     def _pods(self, units: Iterable[str]) -> Iterable[PodFacts]:
         keys = (tuple(unit.split("/")[1:]) for unit in units if unit.startswith("Pod/"))
         return [self._world.pods[key] for key in keys if key in self._world.pods]
 
 
+_MOST_TOLD = 20_000
 _OWN_STEP: dict[str, Step] = {"quota": "admitted", "federation": "scheduled"}

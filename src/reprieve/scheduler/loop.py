@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from math import inf
 
 from reprieve.clock import Clock
@@ -35,6 +36,7 @@ from reprieve.scheduler.queue import Part, SchedulingQueue
 from reprieve.scheduler.queue_configuration import QueueConfigurations
 from reprieve.scheduler.queue_limits import LIMITS, QueueLimits
 from reprieve.scheduler.reactions import Reactions
+from reprieve.scheduler.resume_pods import ResumePods
 from reprieve.scheduler.schedule_bindings import ScheduleBindings
 from reprieve.scheduler.wakeups import Wakeups
 from reprieve.stores.errors import Conflict, NotFound, StoreError
@@ -49,6 +51,9 @@ ALL_NAMES = (OWN_NAME, "default-scheduler", "yunikorn")
 _BINDINGS = ("ResourceBinding/", "ClusterResourceBinding/")
 _PARTS: tuple[Part, ...] = ("active", "backOff", "unschedulable")
 _RETRY_SECONDS = 1.0
+_SOME = 8
+"""Events that are written at a time while nobody waits for a decision."""
+_MOST_UNTOLD = 2_000
 
 
 class Scheduler:
@@ -71,13 +76,15 @@ class Scheduler:
         self._history = history
         served = frozenset(names)
         self._mirror = Mirror(store, self.world)
-        self._context = Context(store, clock, self._mirror, Recorder(store, clock))
+        self._recorder = Recorder(store, clock)
+        self._context = Context(store, clock, self._mirror, self._recorder)
         self.deciding = Deciding(self.world, settings, microseconds(clock()))
-        self.queue = SchedulingQueue(lambda: clock().timestamp())
+        self.queue = SchedulingQueue(_elapsed, lambda: clock().timestamp())
         pending = PendingUnits(self.world, self.deciding, served)
         journal = Journal(history, self.metrics, self.world, clock)
         self._shadow = shadow
-        self._pod_effects = PodEffects(self._context, pending.nominated_to)
+        self._pod_effects = PodEffects(self._context, pending.own_nominated_to)
+        self._resume_pods = ResumePods(self._mirror, self.deciding, pending, self._pod_effects)
         self._quota_effects = QuotaEffects(self._context)
         self._pods = PlacePods(self.deciding, pending, self.queue, self._pod_effects, journal, clock, shadow=shadow)
         self.workloads = AdmitWorkloads(
@@ -86,17 +93,28 @@ class Scheduler:
         self._bindings = ScheduleBindings(
             self.deciding.federation, self.queue, self._context, journal, served, shadow=shadow
         )
-        self._limits = QueueLimits(self.deciding, self.queue, self._context, self._pod_effects, journal, shadow=shadow)
-        self._wakeups = Wakeups(self.queue, pending, self.deciding, lambda: clock().timestamp())
+        configurations = QueueConfigurations(self._context, self.world, writes=not shadow)
+        self._limits = QueueLimits(
+            self.deciding,
+            self.queue,
+            self._context,
+            self._pod_effects,
+            journal,
+            configurations,
+            pending.mine,
+            shadow=shadow,
+        )
+        self._wakeups = Wakeups(self.queue, pending, self.deciding, _elapsed)
         self._reactions = Reactions(
             pending,
             self.queue,
             self._wakeups,
             self.workloads,
             self._bindings,
-            QueueConfigurations(self._context, self.world, writes=not shadow),
+            configurations,
             self._limits,
             history,
+            _elapsed,
         )
 
     async def run(self) -> None:
@@ -109,6 +127,8 @@ class Scheduler:
         finally:
             self._mirror.close()
             self._history.flush()
+            with suppress(StoreError):
+                await self._recorder.write(len(self._recorder))
 
     async def _start(self) -> None:
         """See everything, then finish what was begun."""
@@ -124,8 +144,8 @@ class Scheduler:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def _resume(self) -> None:
-        await self._pod_effects.resume()
-        await self._quota_effects.resume()
+        await self._resume_pods.run()
+        await self.workloads.resume()
         records = [*self._mirror.all(BINDINGS), *self._mirror.all(CLUSTER_BINDINGS)]
         await effects_federation.resume(self._context, records)
 
@@ -139,11 +159,18 @@ class Scheduler:
             return True
         unit = self.queue.pop()
         if unit is None:
-            self._history.flush()
-            return False
+            return await self._tell()
         await self._work(unit)
+        await self._recorder.write(max(0, len(self._recorder) - _MOST_UNTOLD))
         await asyncio.sleep(0)  # others on this loop have work, too
         return True
+
+    async def _tell(self) -> bool:
+        """Nobody is ready: there is time to write down what has happened. Whether there was anything."""
+        self._history.flush()
+        told = len(self._recorder) > 0
+        await self._recorder.write(_SOME)
+        return told
 
     async def _follow(self) -> None:
         await self._reactions.take(await self._mirror.follow())
@@ -173,10 +200,17 @@ class Scheduler:
         """Until something happens, or somebody's time has come."""
         self.metrics.pending({part: self.queue.size(part) for part in _PARTS} | self.workloads.pending())
         ready = self.queue.ready_in()
-        seconds = min(inf if ready is None else ready, self._wakeups.due_in())
+        seconds = min(inf if ready is None else ready, self._reactions.due_in())
         if seconds == 0.0:
             return
         try:
-            await asyncio.wait_for(self._mirror.signal.wait(), None if seconds == inf else seconds)
+            # Not `wait_for`: in Python 3.11 that loses a cancellation which comes together with the signal.
+            async with asyncio.timeout(None if seconds == inf else seconds):
+                await self._mirror.signal.wait()
         except TimeoutError:
             return
+
+
+def _elapsed() -> float:
+    """Seconds on the event loop's own clock: intervals are measured by it, since nobody can set it."""
+    return asyncio.get_running_loop().time()

@@ -1,4 +1,8 @@
-"""The world as the store has it: listed once, then kept in step change by change, and by the scheduler's own writes."""
+"""The world as the store has it: listed once, then kept in step change by change, and by the scheduler's own writes.
+
+A version that cannot be read changes nothing: the last one that could be read stands, because what it uses is most
+likely still in use. From there it goes on with the next one that can be read, or with the end of the object.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +52,8 @@ class Mirror:
         self.world = world
         self.signal = asyncio.Event()
         self._seen: list[Seen] = []
+        self._last_readable: dict[tuple[Resource, str, str], Record | None] = {}
+        """Of objects that cannot be read now: how the world has them; None: not at all."""
         self._caches = {resource: self._cache(resource) for resource in FOLLOWED}
 
     def _cache(self, resource: Resource) -> Cache:
@@ -88,22 +94,29 @@ class Mirror:
             cache.stop()
 
     def _changed(self, resource: Resource, old: Record | None, new: Record | None) -> None:
+        record = new or old
+        if record is None:
+            return
+        key = (resource, *record.key)
+        old = self._last_readable.pop(key, old)
         try:
             self._apply(old, new)
-        except (msgspec.ValidationError, KeyError):
-            _log.exception("%s cannot be read and is left out", new.unit if new else "an object")
+        except Exception:  # whatever is wrong with one object must not stop the others
+            _log.exception("%s cannot be read: the last version that could be read stands", record.unit)
+            self._last_readable[key] = old
             return
-        self._seen.append(Seen(resource, old, new))
+        if old is not None or new is not None:
+            self._seen.append(Seen(resource, old, new))
 
     def _apply(self, old: Record | None, new: Record | None) -> None:
         if new is not None:
-            if old is None or not _alike(old.manifest, new.manifest):
+            if old is None or not alike(old.manifest, new.manifest):
                 self.world.put(new.manifest)
         elif old is not None:
             self.world.delete(type(old.manifest), old.name, old.namespace, called=old.resource.kind)
 
 
-def _alike(old: Any, new: Any) -> bool:
+def alike(old: Any, new: Any) -> bool:
     """Whether nothing has changed that a decision reads, in what it is costly to change."""
     if not isinstance(new, _REBUILDING) or type(old) is not type(new):
         return False

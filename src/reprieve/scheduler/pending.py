@@ -54,6 +54,8 @@ class PendingUnits:
         node = self._place_of.pop(key, "")
         if node:
             self._nominated[node].pop(key, None)
+            if not self._nominated[node]:
+                del self._nominated[node]  # the node may be gone, too
         if facts is not None and facts.nominated and facts.pending:
             self._place_of[key] = facts.nominated
             self._nominated.setdefault(facts.nominated, {})[key] = None
@@ -81,17 +83,36 @@ class PendingUnits:
     def pods(self, unit: str) -> list[PodFacts]:
         return [self._world.pods[key] for key in self._members.get(unit, ()) if key in self._world.pods]
 
+    def has_place(self, key: Key) -> bool:
+        """Whether a pod is on a node."""
+        facts = self._world.pods.get(key)
+        return facts is not None and bool(facts.node)
+
     def priority(self, unit: str) -> int:
-        """By what it is taken from the queue."""
-        waiting = self.waiting(unit)
-        if waiting is not None:
-            return waiting.priority
-        return max((facts.priority for facts in self.pods(unit)), default=0)
+        """By what it is taken from the queue, however many pods it has: that of the group, which all of them share."""
+        first = next(iter(self._members.get(unit, ())), None)
+        if first is None or first not in self._world.pods:
+            return 0
+        facts = self._world.pods[first]
+        if unit.startswith("Pod/") or self._deciding.groups.name_of(facts):
+            return self._deciding.groups.priority_of(facts)
+        return max(facts.priority for facts in self.pods(unit))
 
     def nominated_to(self, node: str) -> list[PodFacts]:
         """Pods that wait for a place on a node."""
         return [self._world.pods[key] for key in self._nominated.get(node, ()) if key in self._world.pods]
 
-    def with_groups(self) -> list[str]:
-        """Units that are groups, or want to be."""
-        return [unit for unit in self._members if not unit.startswith("Pod/")]
+    def own_nominated_to(self, node: str) -> list[PodFacts]:
+        """Those of them that are this scheduler's to place: nobody else's nomination is touched."""
+        return [facts for facts in self.nominated_to(node) if self.mine(facts.pod)]
+
+    def of_group(self, kind: str, namespace: str, name: str) -> list[str]:
+        """The units that are a group or a part of it: the pod group itself, those of a Workload, those below."""
+        if kind == "PodGroup":
+            unit = f"PodGroup/{namespace}/{name}"
+            return [unit] if unit in self._members else []
+        if kind == "Workload":
+            return [unit for unit in self._members if unit.startswith(f"Workload/{namespace}/{name}/")]
+        groups = self._deciding.groups
+        here = (unit for unit in self._members if unit.startswith(f"PodGroup/{namespace}/"))
+        return [unit for unit in here if groups.below(unit, name)]

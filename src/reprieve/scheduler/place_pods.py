@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 from reprieve.clock import Clock
 from reprieve.deciding import Deciding, Waiting
 from reprieve.engine.plan import Plan
+from reprieve.engine.trial import Gang
 from reprieve.scheduler.effects_pods import PodEffects
+from reprieve.scheduler.holds import HeldVictim, Hold, hold_of
 from reprieve.scheduler.journal import Journal
 from reprieve.scheduler.pending import PendingUnits
 from reprieve.scheduler.queue import SchedulingQueue
+from reprieve.stores.records import Record
 from reprieve.texts import loop
-from reprieve.world import microseconds
+from reprieve.world import PodFacts, microseconds
 
 _SECOND = 1_000_000
 
@@ -43,6 +47,8 @@ class PlacePods:
         waiting = self._pending.waiting(unit)
         if waiting is None:
             return await self._no_group(unit)
+        if not self._shadow:
+            await self._effects.finish(waiting.unit)
         started = asyncio.get_running_loop().time()
         plan = self._deciding.decide(waiting, microseconds(self._clock()))
         seconds = asyncio.get_running_loop().time() - started
@@ -74,9 +80,26 @@ class PlacePods:
                 self._journal.acted(plan, number, units)
                 self._queue.unschedulable(unit)
             case _:
+                if waiting.group is not None and plan.outcome == "Unschedulable":
+                    await self._dissolve(waiting, waiting.group.gang)
                 await self._effects.refuse(waiting, plan, number, keep=bool(plan.waiting_for))
                 self._journal.acted(plan, number)
                 self._set_aside(unit, plan)
+
+    async def _dissolve(self, waiting: Waiting, gang: Gang) -> None:
+        """Pods that were chosen together and bound while others of them lost their places: none of them runs alone."""
+        for hold in (hold_of(self._effects.record(facts)) for facts in (*gang.bound, *waiting.pods)):
+            if hold is None or not _chosen(hold, self._records(waiting.pods)):
+                continue
+            chosen = _chosen(hold, self._records(gang.bound))
+            message = loop.group_dissolved(waiting.unit)
+            victims = [HeldVictim(record.unit, record.uid, message) for record in chosen]
+            if victims and len(gang.bound) == len(chosen):
+                await self._effects.evict(Hold(preemptor=waiting.unit, victims=victims))
+            return
+
+    def _records(self, pods: Iterable[PodFacts]) -> list[Record]:
+        return [record for facts in pods if (record := self._effects.record(facts)) is not None]
 
     def _after_binding(self, unit: str, waiting: Waiting, plan: Plan, *, failed: bool) -> None:
         if failed:
@@ -91,3 +114,8 @@ class PlacePods:
             self._queue.unschedulable(unit)
         else:
             self._queue.unschedulable(unit, plan.until / _SECOND)
+
+
+def _chosen(hold: Hold, records: list[Record]) -> list[Record]:
+    """Those of some pods that a hold has chosen: these, and no later ones of the same names."""
+    return [record for record in records if hold.members.get(record.unit) == record.uid]

@@ -7,6 +7,7 @@
 4. A unit is in one part at most once. One that is pushed while it is worked on is queued again afterwards, with a new
    time.
 5. What returns from a part together returns in order of priority.
+6. All of this is measured on a clock that nobody can set. Only a moment that is known beforehand is by the wall clock.
 """
 
 from __future__ import annotations
@@ -59,8 +60,10 @@ class _Entry:
 class SchedulingQueue:
     """Heaps with lazy deletion: a ticket that is not the last one of its unit is passed over."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], wall_clock: Callable[[], float] | None = None) -> None:
+        """`clock` only ever goes forward; `wall_clock` is what `until` is given by, where that is another one."""
         self._clock = clock
+        self._wall_clock = wall_clock or clock
         self._entries: dict[str, _Entry] = {}
         self._heaps: dict[Part, list[Ticket]] = {"active": [], "backOff": [], "unschedulable": []}
         self._sizes: dict[Part, int] = {"active": 0, "backOff": 0, "unschedulable": 0, "working": 0}
@@ -115,7 +118,7 @@ class SchedulingQueue:
         """There is no place for it now; `until` is when that may change though nothing happens."""
         entry = self._entries.get(key)
         if entry is not None:
-            entry.until = until
+            entry.until = until - self._wall_clock() + self._clock()
         self._put_aside(key, "unschedulable")
 
     def part(self, key: str) -> Part | None:

@@ -1,8 +1,10 @@
 """YuniKorn's queues as the store has them: taken over when they change, refused when they are wrong.
 
-1. A configuration that is accepted is also written to an annotation of its ConfigMap: when the next one is bad, and the
+1. The oldest ConfigMap of that name is the one; another of the same name, in whatever namespace, is not used as long as
+   that one exists, and is told so.
+2. A configuration that is accepted is also written to an annotation of its ConfigMap: when the next one is bad, and the
    scheduler restarts, the last good one is still known.
-2. A bad one is refused with an event that says all that is wrong; the old one stays in force.
+3. A bad one is refused with an event that says all that is wrong; the old one stays in force.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any
 
 from reprieve.objects.admission import admit_all
 from reprieve.objects.loading import load_objects
-from reprieve.objects.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration, walk
+from reprieve.objects.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration
 from reprieve.scheduler.context import Context
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
@@ -30,33 +32,49 @@ class QueueConfigurations:
         self._world = world
         self._writes = writes
         self._text: str | None = None
+        self._refused = ""
 
     @staticmethod
     def concerns(record: Record) -> bool:
         return record.name == CONFIG_MAP
 
+    def source(self) -> Record | None:
+        """The ConfigMap that counts."""
+        named = [record for record in self._context.mirror.all(CONFIG_MAPS) if self.concerns(record)]
+        return min(named, key=lambda record: (record.metadata.get("creationTimestamp", ""), record.key), default=None)
+
     async def changed(self, record: Record | None) -> bool:
-        """The ConfigMap has changed or gone; whether other queues are in force now."""
-        text = (record.data.get("data") or {}).get(QUEUES_FILE) if record is not None else None
-        if record is None or text is None:
-            return self._drop()
-        if text == self._text:
+        """A ConfigMap of that name has changed or gone; whether other queues are in force now."""
+        source = self.source()
+        if record is not None and source is not None and record.uid != source.uid:
+            if self._writes:
+                await self._context.event(record, "Warning", "QueuesIgnored", loop.other_configuration(source.unit))
             return False
+        text = (source.data.get("data") or {}).get(QUEUES_FILE) if source is not None else None
+        if source is None or text is None:
+            return self._drop()
+        if text in (self._text, self._refused):
+            return False
+        return await self._take(source, text)
+
+    async def _take(self, source: Record, text: str) -> bool:
         accepted, problems = read_queues(text)
         if accepted is not None:
             self._use(accepted, text)
-            await self._accept(record, text)
+            await self._accept(source, text, accepted)
             return True
-        await self._refuse(record, problems)
-        return self._fall_back(record)
+        self._refused = text
+        if self._writes:
+            await self._context.event(source, "Warning", "QueuesRefused", loop.configuration_refused(problems))
+        return self._fall_back(source)
 
     def _use(self, configuration: QueueConfiguration, text: str) -> None:
-        self._text = text
+        self._text, self._refused = text, ""
         self._drop_all()
         self._world.put(configuration)
 
     def _drop(self) -> bool:
-        self._text = None
+        self._text, self._refused = None, ""
         return self._drop_all()
 
     def _drop_all(self) -> bool:
@@ -65,37 +83,32 @@ class QueueConfigurations:
             self._world.delete(QueueConfiguration, item.name, item.namespace, called=item.kind)
         return bool(known)
 
-    def _fall_back(self, record: Record) -> bool:
+    def _fall_back(self, source: Record) -> bool:
         """After a restart nothing is in force yet: the last good one is in the annotation."""
-        written = (record.metadata.get("annotations") or {}).get(ACCEPTED)
+        written = (source.metadata.get("annotations") or {}).get(ACCEPTED)
         if self._text is not None or not written:
             return False
         accepted, _ = read_queues(written)
         if accepted is None:
             return False
+        refused = self._refused
         self._use(accepted, written)
+        self._refused = refused
         return True
 
-    async def _accept(self, record: Record, text: str) -> None:
-        if not self._writes or (record.metadata.get("annotations") or {}).get(ACCEPTED) == text:
+    async def _accept(self, source: Record, text: str, accepted: QueueConfiguration) -> None:
+        if not self._writes or (source.metadata.get("annotations") or {}).get(ACCEPTED) == text:
             return
         patch: dict[str, Any] = {"metadata": {"annotations": {ACCEPTED: text}}}
         try:
             changed = await self._context.store.patch(
-                CONFIG_MAPS, record.name, record.namespace, patch, version=record.version
+                CONFIG_MAPS, source.name, source.namespace, patch, version=source.version
             )
         except (Conflict, NotFound):
             return  # it has changed again: that change is on its way here
         self._context.absorb(changed)
-        await self._context.event(changed, "Normal", "QueuesAccepted", loop.configuration_accepted(self._count()))
-
-    def _count(self) -> int:
-        partitions = (part for item in self._world.all(QueueConfiguration) for part in item.partitions)
-        return sum(1 for part in partitions for _ in walk(part.queues, ""))
-
-    async def _refuse(self, record: Record, problems: list[str]) -> None:
-        if self._writes:
-            await self._context.event(record, "Warning", "QueuesRefused", loop.configuration_refused(problems))
+        partitions = [partition.name for partition in accepted.partitions]
+        await self._context.event(changed, "Normal", "QueuesAccepted", loop.configuration_accepted(partitions))
 
 
 def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str]]:

@@ -5,6 +5,7 @@ Since when a queue is above its maximum is written to the ConfigMap of the queue
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from math import inf
 
@@ -13,6 +14,7 @@ import msgspec
 from reprieve.clock import precise_timestamp
 from reprieve.deciding import Deciding
 from reprieve.engine.plan import Plan
+from reprieve.objects.pods import Pod
 from reprieve.policies.queue import QueuePolicy
 from reprieve.policies.queue_quota import quota_plans
 from reprieve.scheduler.context import Context
@@ -39,6 +41,8 @@ class QueueLimits:
         context: Context,
         effects: PodEffects,
         journal: Journal,
+        configurations: QueueConfigurations,
+        mine: Callable[[Pod], bool],
         *,
         shadow: bool,
     ) -> None:
@@ -47,6 +51,8 @@ class QueueLimits:
         self._context = context
         self._effects = effects
         self._journal = journal
+        self._configurations = configurations
+        self._mine = mine
         self._shadow = shadow
 
     def wake(self) -> None:
@@ -56,7 +62,7 @@ class QueueLimits:
 
     async def turn(self) -> None:
         policy = self._deciding.queues
-        record = self._config_map()
+        record = self._configurations.source()
         if policy is None or record is None:
             return self._queue.done(LIMITS)
         above = {plan.preemptor: plan for plan in quota_plans(policy) if plan.outcome != "Fits"}
@@ -65,19 +71,26 @@ class QueueLimits:
         due = {unit: since[unit] + timedelta(seconds=_delay(policy, unit)) for unit in above}
         for unit, plan in above.items():
             if due[unit] <= now and plan.outcome == "Preempt":
-                await self._act(plan)
+                await self._act(self._own(plan))
         later = [moment.timestamp() for moment in due.values() if moment > now]
         return self._queue.unschedulable(LIMITS, min(later, default=inf))
 
+    def _own(self, plan: Plan) -> Plan:
+        """Of the victims those that are this scheduler's: what another one has placed is for that one to take."""
+        pods = self._context.mirror.world.pods
+        keys = {victim.unit: (victim.unit.split("/")[1], victim.unit.split("/")[2]) for victim in plan.victims}
+        plan.victims = [
+            victim for victim in plan.victims if (facts := pods.get(keys[victim.unit])) and self._mine(facts.pod)
+        ]
+        return plan
+
     async def _act(self, plan: Plan) -> None:
+        if not plan.victims:
+            return
         number = self._journal.decided(plan, 0.0)
         if not self._shadow:
             await self._effects.evict_all(plan, number)
             self._journal.acted(plan, number)
-
-    def _config_map(self) -> Record | None:
-        found = (record for record in self._context.mirror.all(CONFIG_MAPS) if QueueConfigurations.concerns(record))
-        return next(found, None)
 
     async def _note(self, record: Record, above: set[str]) -> dict[str, datetime]:
         """Since when each queue is above its maximum; written where that has changed."""

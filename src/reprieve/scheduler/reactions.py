@@ -1,20 +1,36 @@
-"""What a change in the store means for those who wait: who is new, who is gone, whom it could help."""
+"""What a change in the store means for those who wait: who is new, who is gone, whom it could help.
+
+1. One change that fails holds up no other one; it is kept, and taken again a moment later.
+2. However many pods of a group change together, the group is queued once.
+3. A group is tried again when itself changes, and when a pod leaves it: it may have been refused because of that one.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
-from reprieve.objects.meta import find_condition
 from reprieve.scheduler.admit_workloads import AdmitWorkloads
 from reprieve.scheduler.history import History
-from reprieve.scheduler.mirror import Seen
+from reprieve.scheduler.kept_changes import KeptChanges
+from reprieve.scheduler.mirror import Seen, alike
 from reprieve.scheduler.pending import PendingUnits
 from reprieve.scheduler.queue import SchedulingQueue
 from reprieve.scheduler.queue_configuration import QueueConfigurations
 from reprieve.scheduler.queue_limits import QueueLimits
 from reprieve.scheduler.schedule_bindings import ScheduleBindings
 from reprieve.scheduler.wakeups import Wakeups
-from reprieve.stores.records import Record
+from reprieve.scheduler.what_counts import (
+    QuotaState,
+    asks_anew,
+    company,
+    generation,
+    keeps_away,
+    node_of,
+    nomination_of,
+    offers,
+    spec_of,
+)
 from reprieve.stores.resources import (
     BINDINGS,
     BUDGETS,
@@ -29,6 +45,8 @@ from reprieve.stores.resources import (
     Resource,
 )
 from reprieve.texts import loop
+
+_log = logging.getLogger(__name__)
 
 _QUOTA = "kueue.x-k8s.io"
 _GROUPING = ("PodGroup", "CompositePodGroup", "Workload")
@@ -47,6 +65,7 @@ class Reactions:
         configurations: QueueConfigurations,
         limits: QueueLimits,
         history: History,
+        clock: Callable[[], float],
     ) -> None:
         self._pending = pending
         self._queue = queue
@@ -56,6 +75,9 @@ class Reactions:
         self._configurations = configurations
         self._limits = limits
         self._history = history
+        self._kept = KeptChanges(clock)
+        self._changed: dict[str, None] = {}
+        """Units that have changed, to be queued at the end of the batch."""
         self._by_resource: dict[Resource, Callable[[Seen], None]] = {
             PODS: self._pod,
             NODES: self._node,
@@ -69,35 +91,62 @@ class Reactions:
         }
 
     async def take(self, changes: list[Seen]) -> None:
-        for seen in changes:
+        for seen in (*self._kept.due(), *changes):
+            await self._take(self._kept.with_earlier(seen))
+        self._push()
+        try:
+            self._wakeups.wake()
+        except Exception:
+            _log.exception("those who wait could not be looked through, and are looked through again")
+
+    def due_in(self) -> float:
+        """Seconds until there is something to do here though nothing happens."""
+        return min(self._wakeups.due_in(), self._kept.due_in())
+
+    async def _take(self, seen: Seen) -> None:
+        try:
             if seen.resource == CONFIG_MAPS:
                 await self._config_map(seen)
-                continue
-            react = self._by_resource.get(seen.resource)
-            if react is not None:
-                react(seen)
             else:
-                self._other(seen)
-        self._wakeups.wake()
+                self._by_resource.get(seen.resource, self._other)(seen)
+        except Exception:
+            self._kept.failed(seen)
+        else:
+            self._kept.taken(seen)
+
+    def _push(self) -> None:
+        changed, self._changed = self._changed, {}
+        for unit in changed:
+            if unit in self._pending:
+                self._queue.push(unit, self._pending.priority(unit))
 
     # Pods and nodes
 
     def _pod(self, seen: Seen) -> None:
-        record = seen.record
-        before, after = self._pending.update(record.key)
-        if after and (after != before or _asks_anew(seen)):
-            self._queue.push(after, self._pending.priority(after))
+        key = seen.record.key
+        before, after = self._pending.update(key)
+        if after and (after != before or asks_anew(seen)):
+            self._changed[after] = None
         if before and before not in self._pending:
             self._queue.delete(before)
-        old, new = _node_of(seen.old), _node_of(seen.new)
-        held = _nomination_of(seen.old)
-        for node in (old, held):
-            if node and node not in (new, _nomination_of(seen.new)):
-                self._wakeups.freed(node)
-        if new and new != old:
-            self._wakeups.company()
-            self._limits.wake()
+        elif before and before != after and not self._pending.has_place(key):
+            self._changed[before] = None
+        self._places(seen)
         self._tell(seen, after, before)
+
+    def _places(self, seen: Seen) -> None:
+        """Where there is more room than before, and whose company has changed."""
+        old, new = node_of(seen.old), node_of(seen.new)
+        left = {old, nomination_of(seen.old)} - {new, nomination_of(seen.new), ""}
+        for node in left:
+            self._wakeups.freed(node)
+        other = seen.old is not None and seen.new is not None and company(seen.old) != company(seen.new)
+        if (left or other) and seen.old is not None and keeps_away(seen.old):
+            self._wakeups.everybody()
+        if new and (new != old or other):
+            self._wakeups.company()
+        if new and new != old:
+            self._limits.wake()
 
     def _tell(self, seen: Seen, after: str, before: str) -> None:
         if after and not before:
@@ -108,17 +157,19 @@ class Reactions:
     def _node(self, seen: Seen) -> None:
         if seen.new is None:
             self._wakeups.lost(seen.record.name)
-        elif seen.old is None or _offers(seen.old) != _offers(seen.new):
+        elif seen.old is None or offers(seen.old) != offers(seen.new):
             self._wakeups.freed(seen.record.name)
+            if seen.old is not None and seen.old.manifest.metadata.labels != seen.new.manifest.metadata.labels:
+                self._wakeups.everybody()  # who keeps others away there keeps them away from another place now
 
     # Quota
 
     def _quota_workload(self, seen: Seen) -> None:
-        old, new = _quota_state(seen.old), _quota_state(seen.new)
+        old, new = QuotaState(seen.old), QuotaState(seen.new)
         unit = seen.record.unit
         if old.uses and (not new.uses or new.evicted != old.evicted):
             self._workloads.unpark()
-        elif new.waits and (not old.waits or _generation(seen.old) != _generation(seen.new)):
+        elif new.waits and (not old.waits or generation(seen.old) != generation(seen.new)):
             self._workloads.unpark(unit)
             if not old.waits:
                 self._history.note(unit, "queued", loop.found_pending(unit))
@@ -136,9 +187,15 @@ class Reactions:
     # What others look at
 
     async def _config_map(self, seen: Seen) -> None:
-        if QueueConfigurations.concerns(seen.record) and await self._configurations.changed(seen.new):
-            self._wakeups.everybody()
-            self._limits.wake()
+        if not QueueConfigurations.concerns(seen.record):
+            return
+        others = True  # where something could not be written, too: by then, others may be in force
+        try:
+            others = await self._configurations.changed(seen.new)
+        finally:
+            if others:
+                self._wakeups.everybody()
+                self._limits.wake()
 
     def _classes(self, _: Seen) -> None:
         self._wakeups.everybody()
@@ -146,67 +203,15 @@ class Reactions:
 
     def _other(self, seen: Seen) -> None:
         if seen.resource.group == _QUOTA:
-            if _spec(seen.old) != _spec(seen.new):
+            if spec_of(seen.old) != spec_of(seen.new):
                 self._workloads.unpark()
         elif seen.resource.kind in _GROUPING:
-            for unit in self._pending.with_groups():
-                self._queue.push(unit, self._pending.priority(unit))
+            self._group(seen)
 
-
-class _QuotaState:
-    """What counts of a quota workload: whether it waits, uses quota, or has been told to go."""
-
-    __slots__ = ("evicted", "uses", "waits")
-
-    def __init__(self, record: Record | None) -> None:
-        self.waits = self.uses = self.evicted = False
-        if record is None:
-            return
-        workload = record.manifest
-        finished = find_condition(workload.status.conditions, "Finished")
-        over = finished is not None and finished.status == "True"
-        self.uses = workload.status.admission is not None and not over
-        self.waits = workload.status.admission is None and not over and workload.spec.active
-        evicted = find_condition(workload.status.conditions, "Evicted")
-        self.evicted = evicted is not None and evicted.status == "True"
-
-
-def _quota_state(record: Record | None) -> _QuotaState:
-    return _QuotaState(record)
-
-
-def _node_of(record: Record | None) -> str:
-    """The node that a pod takes room on."""
-    if record is None or record.manifest.finished:
-        return ""
-    name: str = record.manifest.spec.node_name
-    return name
-
-
-def _nomination_of(record: Record | None) -> str:
-    """The node on which a pod that waits is promised a place."""
-    if record is None or record.manifest.finished or record.manifest.spec.node_name:
-        return ""
-    name: str = record.manifest.status.nominated_node_name
-    return name
-
-
-def _asks_anew(seen: Seen) -> bool:
-    """Whether a pod that waits asks for something else now; what the scheduler writes in its status is no reason."""
-    if seen.old is None or seen.new is None:
-        return True
-    old, new = seen.old.manifest, seen.new.manifest
-    return bool(old.spec != new.spec or old.metadata.labels != new.metadata.labels)
-
-
-def _offers(record: Record) -> tuple[object, ...]:
-    node = record.manifest
-    return node.allocatable, node.metadata.labels, node.spec
-
-
-def _generation(record: Record | None) -> object:
-    return record.metadata.get("generation") if record is not None else None
-
-
-def _spec(record: Record | None) -> object:
-    return None if record is None else {k: v for k, v in record.data.items() if k not in ("metadata", "status")}
+    def _group(self, seen: Seen) -> None:
+        """Its own units; where it is decided over in another way, its pods on nodes may be easier to preempt, too."""
+        if seen.old is not None and seen.new is not None:
+            if alike(seen.old.manifest, seen.new.manifest):
+                return
+            self._wakeups.everybody()
+        self._changed |= dict.fromkeys(self._pending.of_group(seen.resource.kind, *seen.record.key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from reprieve.policies.federation import FederationPolicy
-from reprieve.policies.federation_bindings import BindingFacts
+from reprieve.policies.federation_bindings import FINISHED, BindingFacts
 from reprieve.policies.federation_holds import HOLD_ANNOTATION
 from reprieve.scheduler import effects_federation
 from reprieve.scheduler.context import Context
@@ -71,7 +71,13 @@ class ScheduleBindings:
 
 
 def _used(record: Record) -> tuple[object, ...]:
-    """What it takes from others: its places, those it leaves, and the one it holds."""
+    """What it takes from others: its places and those it leaves, so many of what size, unless it is over; its hold."""
     spec = record.data.get("spec", {})
     held = (record.metadata.get("annotations") or {}).get(HOLD_ANNOTATION)
-    return spec.get("clusters"), spec.get("gracefulEvictionTasks"), held
+    size = spec.get("replicaRequirements")
+    return spec.get("clusters"), spec.get("gracefulEvictionTasks"), size, _finished(record), held
+
+
+def _finished(record: Record) -> bool:
+    conditions = record.data.get("status", {}).get("conditions") or ()
+    return any(item.get("type") == FINISHED and item.get("status") == "True" for item in conditions)

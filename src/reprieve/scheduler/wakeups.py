@@ -1,15 +1,20 @@
 """Who is worth another try after what has happened.
 
 1. Room that became free on a node: pods that are nominated there, at once; others that could fit there once everybody
-   below them is gone. Groups, pods in queues, and pods that mind their company look at more than one node: always.
-2. What pods look at besides room (budgets, classes, labels of namespaces, queues): all of them.
-3. Somebody new who may be company that others ask for: those who ask for company.
+   below them (below their group, where they have one) is gone. Groups, pods in queues, and pods that mind their company
+   look at more than one node: always.
+2. What pods look at besides room (budgets, classes, labels of namespaces and nodes, queues, a pod that kept others away
+   and has left): all of them.
+3. Somebody whose being there, labels or leaving is company that others ask for or avoid: those who mind their company.
 4. A cluster that has changed, or a binding that left something: bindings.
-Looking through all who wait takes longer the more they are, so it is done a few times a second at most.
+5. About whom it cannot be said whether it helps: it is tried.
+Looking through all who wait takes longer the more they are, so it is done a few times a second at most, on a clock that
+nobody can set.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from math import inf
 
@@ -20,6 +25,8 @@ from reprieve.engine.table import NodeTable
 from reprieve.scheduler.pending import PendingUnits
 from reprieve.scheduler.queue import SchedulingQueue
 from reprieve.world import PodFacts
+
+_log = logging.getLogger(__name__)
 
 _INTERVAL = 0.05
 _BINDINGS = ("ResourceBinding/", "ClusterResourceBinding/")
@@ -49,8 +56,9 @@ class Wakeups:
         self._direct.add(node)
 
     def lost(self, node: str) -> None:
-        """A node is gone: who was to go there looks elsewhere."""
-        self._push(self._pending.nominated_to(node))
+        """A node is gone: who was to go there looks elsewhere; and nobody there is anybody's company any more."""
+        self._direct.add(node)
+        self._everybody = True
 
     def everybody(self) -> None:
         self._everybody = True
@@ -63,16 +71,15 @@ class Wakeups:
 
     def wake(self) -> None:
         """Move whoever could be helped, and forget what has happened."""
-        for node in sorted(self._direct):
-            self._push(self._pending.nominated_to(node))
+        self._push(facts for node in sorted(self._direct) for facts in self._pending.nominated_to(node))
         self._direct.clear()
         if not self._something or self.due_in() > 0:
             return
         if self._queue.size("unschedulable"):
+            self._next = self._clock() + _INTERVAL
             self._table.sync()
             room = _Room(self._table, self._freed)
-            self._queue.move(lambda unit: self._helps(unit, room))
-            self._next = self._clock() + _INTERVAL
+            self._queue.move(lambda unit: self._may_help(unit, room))
         self._freed.clear()
         self._everybody = self._company = self._bindings = False
 
@@ -83,6 +90,13 @@ class Wakeups:
     def due_in(self) -> float:
         """Seconds until those who wait are looked through, if anything has happened; infinite: nothing has."""
         return max(0.0, self._next - self._clock()) if self._something else inf
+
+    def _may_help(self, unit: str, room: _Room) -> bool:
+        try:
+            return self._helps(unit, room)
+        except Exception:
+            _log.exception("it cannot be said what helps %s: it is tried", unit)
+            return True
 
     def _helps(self, unit: str, room: _Room) -> bool:
         if unit.startswith(_BINDINGS):
@@ -96,7 +110,7 @@ class Wakeups:
         if self._company and company:
             return True
         widely = company or len(pods) > 1 or self._deciding.queues is not None
-        return bool(pods) and bool(self._freed) and (widely or room.could_hold(pods[0]))
+        return bool(pods) and bool(self._freed) and (widely or room.could_hold(pods[0], self._pending.priority(unit)))
 
     def _push(self, pods: Iterable[PodFacts]) -> None:
         for unit in {self._pending.unit_of(facts): None for facts in pods}:
@@ -120,16 +134,17 @@ class _Room:
         self._nodes = [table.index[name] for name in sorted(names) if name in table.index]
         self._answers: dict[object, bool] = {}
 
-    def could_hold(self, facts: PodFacts) -> bool:
-        shape = facts.priority, facts.requests
+    def could_hold(self, facts: PodFacts, priority: int) -> bool:
+        """`priority` is the one it is scheduled at: that of its group may be above its own."""
+        shape = priority, facts.requests
         known = self._answers.get(shape)
         if known is None:
-            known = self._answers[shape] = any(self._holds(node, facts) for node in self._nodes)
+            known = self._answers[shape] = any(self._holds(node, facts, priority) for node in self._nodes)
         return known
 
-    def _holds(self, node: int, facts: PodFacts) -> bool:
+    def _holds(self, node: int, facts: PodFacts, priority: int) -> bool:
         table = self._table
-        below = [share for share in table.residents[node] if share.unit.priority < facts.priority]
+        below = [share for share in table.residents[node] if share.unit.priority < priority]
         free = table.allocatable[:, node] - table.used[:, node]
         for name, units in facts.requests.items():
             row = table.resources.get(name)

@@ -52,8 +52,8 @@ def configuration_refused(problems: Sequence[str]) -> str:
     return f"The queue configuration is not used, the last good one stays: {'; '.join(problems)}"
 
 
-def configuration_accepted(queues: int) -> str:
-    return f"The queue configuration is in use: {count(queues, 'queue')}"
+def configuration_accepted(partitions: Sequence[str]) -> str:
+    return f"The queue configuration is in use, for {listed(partitions)}"
 
 
 def found_pending(unit: str) -> str:
@@ -62,3 +62,17 @@ def found_pending(unit: str) -> str:
 
 def gone(unit: str) -> str:
     return f"{unit} is gone"
+
+
+def rest_of_its_group(group: str) -> str:
+    """For a pod of a group that leaves as a whole, and has begun to."""
+    return f"Leaves with the rest of {group}, which goes as a whole"
+
+
+def group_dissolved(group: str) -> str:
+    """For the bound part of a group whose other pods have lost their places."""
+    return f"Leaves because the other pods of {group} cannot be placed any more: it runs whole or not at all"
+
+
+def other_configuration(source: str) -> str:
+    return f"Not used: the queues of {source} are in force, which is older"

@@ -69,6 +69,7 @@ _LAWS = {
     "OtherNode": "the preemptor must run on {top}",
     "Leaving": "it is leaving already",
     "WholeGroup": "it goes only with its whole group, and queues preempt single pods",
+    "OutsideQueues": "it was not placed by queues, and priorities alone decide over it",
     "NothingShared": "it holds nothing of what is asked for",
     "NobodyAsked": "the preemptor may not preempt now",
 }

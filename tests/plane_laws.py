@@ -1,0 +1,238 @@
+"""What must never be otherwise on a control plane, looked at after every single write, and what must hold at rest.
+
+`Eye` is told every version of every pod and quota workload. It complains when a node or a queue is ever given more than
+it has, or a pod a second node, and it counts who had to make way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from reprieve.objects.loading import load_objects
+from reprieve.objects.pods import PREEMPTION_BY_SCHEDULER, pod_slots
+from reprieve.objects.yunikorn import QUEUES_FILE
+from reprieve.resources import Resources
+from reprieve.scheduler.queue_configuration import ACCEPTED
+from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.records import Event, Record
+from reprieve.stores.resources import (
+    BINDINGS,
+    CLUSTER_QUEUES,
+    EVENTS,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    QUOTA_WORKLOADS,
+    RESOURCES,
+    Resource,
+)
+from tests.federated import Witness
+from tests.planes import Plane, condition
+
+Usage = dict[tuple[str, str], int]
+
+
+class Eye:
+    """Sees everything from now on."""
+
+    def __init__(self, store: EmbeddedStore) -> None:
+        self.faults: list[str] = []
+        self.evictions: Counter[str] = Counter()
+        """How often something had to make way: by the name of a pod's owner, a workload or a binding."""
+        self.bindings = Witness(store)
+        self._store = store
+        self._used: dict[str, dict[str, Resources]] = defaultdict(dict)
+        self._home: dict[str, str] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._queues: dict[str, Any] = {}
+        self._workloads: dict[str, Any] = {}
+        self._allocatable: dict[str, Resources] = {}
+        self.disrupted_groups: set[str] = set()
+        for resource, see in self._eyes().items():
+            watch = store.watch(resource, store.version)
+            watch.feed = see  # type: ignore[method-assign,assignment]
+
+    def _eyes(self) -> dict[Resource, Callable[[Event], None]]:
+        return {
+            NODES: self._node,
+            PODS: self._pod,
+            CLUSTER_QUEUES: self._queue,
+            QUOTA_WORKLOADS: self._workload,
+        }
+
+    # Nodes
+
+    def _node(self, event: Event) -> None:
+        self._allocatable[event.record.name] = event.record.manifest.allocatable
+
+    def _pod(self, event: Event) -> None:
+        record = event.record
+        node = self._now_on(event)
+        before = self._home.get(record.uid, "")
+        if before and node and node != before:
+            self.faults.append(f"{record.unit} was on {before} and is on {node}")
+        if before:
+            self._used[before].pop(record.uid, None)
+        if node:
+            self._home[record.uid] = node
+            self._used[node][record.uid] = pod_slots(record.manifest.spec)
+            self._check_node(node, record)
+        self._count_pod(record)
+
+    @staticmethod
+    def _now_on(event: Event) -> str:
+        manifest = event.record.manifest
+        return "" if event.type == "DELETED" or manifest.finished else manifest.spec.node_name
+
+    def _check_node(self, node: str, record: Record) -> None:
+        total = Resources()
+        for slots in self._used[node].values():
+            total = total + slots
+        if not total <= self._allocatable.get(node, Resources()):
+            self.faults.append(f"{node} is over its capacity with {record.unit}: {total}")
+
+    def _count_pod(self, record: Record) -> None:
+        target = condition(record, "DisruptionTarget")
+        if target.get("reason") == PREEMPTION_BY_SCHEDULER and (record.uid, "") not in self._told:
+            self._told.add((record.uid, ""))
+            owners = record.metadata.get("ownerReferences") or [{"name": record.name}]
+            self.evictions[owners[0]["name"]] += 1
+            group = record.data["spec"].get("schedulingGroup")
+            if group:
+                self.disrupted_groups.add(group["podGroupName"])
+
+    # Quota
+
+    def _queue(self, event: Event) -> None:
+        self._queues[event.record.name] = event.record.data["spec"]
+
+    def _workload(self, event: Event) -> None:
+        record = event.record
+        admission = record.data.get("status", {}).get("admission")
+        gone = event.type == "DELETED" or condition(record, "Finished").get("status") == "True"
+        self._workloads.pop(record.uid, None)
+        if admission and not gone:
+            self._workloads[record.uid] = (admission["clusterQueue"], usage_of(admission))
+            self._check_quota(record)
+        evicted = condition(record, "Preempted")
+        if evicted.get("status") == "True" and (record.uid, evicted["lastTransitionTime"]) not in self._told:
+            self._told.add((record.uid, evicted["lastTransitionTime"]))
+            self.evictions[record.name] += 1
+
+    def _check_quota(self, record: Record) -> None:
+        used: dict[str, Usage] = defaultdict(lambda: defaultdict(int))
+        for queue, usage in self._workloads.values():
+            for key, amount in usage.items():
+                used[queue][key] += amount
+        cohorts: dict[str, list[str]] = defaultdict(list)
+        for name, spec in self._queues.items():
+            cohorts[spec.get("cohortName") or f"alone {name}"].append(name)
+        for cohort, names in cohorts.items():
+            has: Usage = defaultdict(int)
+            takes: Usage = defaultdict(int)
+            for name in names:
+                for key, (nominal, most) in _quotas(self._queues[name]).items():
+                    has[key] += nominal
+                    takes[key] += used[name][key]
+                    if most is not None and used[name][key] > nominal + most:
+                        self.faults.append(f"{name} is over its borrowing limit with {record.unit}")
+            if any(takes[key] > amount for key, amount in has.items()):
+                self.faults.append(f"{cohort} is over its quota with {record.unit}: {dict(takes)} of {dict(has)}")
+
+
+def usage_of(admission: dict[str, Any]) -> Usage:
+    """What a workload uses, by flavor and resource."""
+    usage: Usage = defaultdict(int)
+    for group in admission["podSetAssignments"]:
+        amounts = Resources.parse(group["resourceUsage"])
+        for resource, flavor in group["flavors"].items():
+            usage[flavor, resource] += amounts.of(resource)
+    return usage
+
+
+def _quotas(spec: dict[str, Any]) -> dict[tuple[str, str], tuple[int, int | None]]:
+    found = {}
+    for group in spec.get("resourceGroups", ()):
+        for flavor in group["flavors"]:
+            for item in flavor["resources"]:
+                nominal, limit = (_amount(item, name) for name in ("nominalQuota", "borrowingLimit"))
+                found[flavor["name"], item["name"]] = (nominal or 0, limit)
+    return found
+
+
+def _amount(item: dict[str, Any], name: str) -> int | None:
+    return Resources.parse({item["name"]: item[name]}).of(item["name"]) if name in item else None
+
+
+# At rest
+
+
+async def everything(plane: Plane) -> list[dict[str, Any]]:
+    found = [record for resource in RESOURCES.values() for record in (await plane.store.list(resource)).records]
+    return [_as_in_force(record) for record in found if record.resource != EVENTS]
+
+
+def _as_in_force(record: Record) -> dict[str, Any]:
+    """Of queues that were refused, the last good ones count."""
+    accepted = record.metadata.get("annotations", {}).get(ACCEPTED)
+    return {**record.data, "data": {QUEUES_FILE: accepted}} if accepted else record.data
+
+
+async def what_is_wrong(plane: Plane, eye: Eye) -> list[str]:
+    """All that must not be so once everything has come to rest."""
+    return [
+        *eye.faults,
+        *eye.bindings.faults,
+        *[fault async for fault in _silent(plane)],
+        *[fault async for fault in _half_placed(plane, eye)],
+        *await could_still_act(plane),
+    ]
+
+
+async def _silent(plane: Plane) -> Any:
+    """Whoever waits says why."""
+    for pod in (await plane.store.list(PODS)).records:
+        spec = pod.data["spec"]
+        if not spec.get("nodeName") and not spec.get("schedulingGates") and not pod.manifest.finished:
+            told = condition(pod, "PodScheduled")
+            if told.get("status") != "False" or not told.get("message"):
+                yield f"{pod.unit} waits and does not say why"
+            if pod.data["status"].get("nominatedNodeName"):
+                yield f"{pod.unit} is nominated at rest"
+    for workload in (await plane.store.list(QUOTA_WORKLOADS)).records:
+        reserved = condition(workload, "QuotaReserved")
+        if condition(workload, "Finished").get("status") != "True" and not reserved.get("message"):
+            yield f"{workload.unit} waits and does not say why"
+    for binding in (await plane.store.list(BINDINGS)).records:
+        if not condition(binding, "Scheduled").get("message"):
+            yield f"{binding.unit} does not say what became of it"
+
+
+async def _half_placed(plane: Plane, eye: Eye) -> Any:
+    pods = (await plane.store.list(PODS)).records
+    for group in (await plane.store.list(POD_GROUPS)).records:
+        least = group.data["spec"]["schedulingPolicy"].get("gang", {}).get("minCount", 0)
+        whole = "all" in group.data["spec"].get("disruptionMode", {})
+        members = [pod for pod in pods if _group_of(pod) == group.name]
+        placed = sum(1 for pod in members if pod.data["spec"].get("nodeName"))
+        waiting = len(members) > placed  # whose pods were taken away, by its owner, is small and not half placed
+        if 0 < placed < least and waiting and (whole or group.name not in eye.disrupted_groups):
+            yield f"{group.unit} is half placed: {placed} of at least {least}"
+
+
+def _group_of(pod: Record) -> str:
+    name: str = (pod.data["spec"].get("schedulingGroup") or {}).get("podGroupName", "")
+    return name
+
+
+async def could_still_act(plane: Plane) -> list[str]:
+    """Whoever waits, waits for a reason: a scheduler that starts now finds nothing to do for anybody."""
+    planner = plane.plane.planner(load_objects(await everything(plane)), plane.clock())
+    decisions: Iterable[Any] = planner.cycle().decisions
+    return [
+        f"{made.preemptor} could be helped: {made.outcome}: {made.message}"
+        for made in decisions
+        if made.outcome in ("Fits", "Preempt") and not made.preemptor.startswith("Queue/")
+    ]

@@ -1,0 +1,240 @@
+"""What was decided is kept, bounded, and told long afterwards; also after a restart, and not by an older program."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from reprieve.engine.plan import Outcome, Plan, StalePlan, Victim
+from reprieve.engine.reasons import LowerPriority
+from reprieve.scheduler import history as module
+from reprieve.scheduler.history import History
+from tests.planes import Plane, live, replica_set
+
+
+class Watch:
+    """A clock that a test moves on."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def history(watch: Watch) -> Iterator[History]:
+    made = History(":memory:", watch, most=500)
+    yield made
+    made.close()
+
+
+def _plan(unit: str, outcome: Outcome = "Unschedulable", message: str = "no room", *victims: str) -> Plan:
+    going = [Victim(f"Pod/default/{name}", LowerPriority(1, 100)) for name in victims]
+    return Plan(f"Pod/default/{unit}", "pod", outcome, message, domain="n1", victims=going)
+
+
+def test_a_decision_is_kept_with_its_whole_plan(history: History) -> None:
+    number = history.record(_plan("high", "Preempt", "low makes way", "low"))
+    kept = history.decision(number)
+    assert kept is not None
+    assert (kept["preemptor"], kept["policy"], kept["outcome"]) == ("Pod/default/high", "pod", "Preempt")
+    assert kept["plan"]["victims"][0]["unit"] == "Pod/default/low"
+    assert kept["plan"]["victims"][0]["reason"] == "LowerPriority"
+    assert kept["plan"]["domain"] == "n1"
+    assert history.decision(number + 1) is None
+
+
+def test_the_same_answer_again_is_counted(history: History, watch: Watch) -> None:
+    first = history.record(_plan("waits"))
+    for _ in range(3):
+        watch.passes(60)
+        assert history.record(_plan("waits")) == first
+    (kept,) = history.decisions("Pod/default/waits")
+    assert (kept["times"], kept["at"], kept["last"]) == (
+        4,
+        "2026-01-01T00:00:00.000000Z",
+        "2026-01-01T00:03:00.000000Z",
+    )
+    assert history.record(_plan("waits", message="something else")) != first
+    assert history.record(_plan("waits")) != first, "after another answer it is news again"
+    assert history.record(_plan("other")) != first
+
+
+def test_decisions_to_act_are_never_counted_together(history: History) -> None:
+    for outcome in ("Fits", "Preempt"):
+        assert history.record(_plan("a", outcome)) != history.record(_plan("a", outcome))
+
+
+def test_who_was_a_victim_finds_the_decision_too(history: History) -> None:
+    history.record(_plan("low", "Fits", "fits"))
+    history.record(_plan("high", "Preempt", "makes way", "low", "also-low"))
+    history.record(_plan("unrelated"))
+    assert [item["preemptor"] for item in history.decisions("Pod/default/low")] == [
+        "Pod/default/high",
+        "Pod/default/low",
+    ]
+    assert [item["preemptor"] for item in history.decisions(limit=2)] == ["Pod/default/unrelated", "Pod/default/high"]
+    told = history.explain("Pod/default/low")
+    assert told["decision"]["outcome"] == "Fits"
+    assert told["preempted"]["preemptor"] == "Pod/default/high"
+    assert history.explain("Pod/default/unrelated")["preempted"] is None
+    assert history.explain("Pod/default/nobody") == {
+        "unit": "Pod/default/nobody",
+        "story": [],
+        "decision": None,
+        "preempted": None,
+    }
+
+
+def test_the_story_is_told_from_the_start_and_not_longer_than_asked(history: History, watch: Watch) -> None:
+    for number, step in enumerate(("queued", "tried", "nominated", "bound")):
+        history.note("Pod/default/a", step, f"cause {number}", number)  # type: ignore[arg-type]
+        watch.passes(1)
+    history.note("Pod/default/b", "queued", "another")
+    lines = history.story("Pod/default/a")
+    assert [line["step"] for line in lines] == ["queued", "tried", "nominated", "bound"]
+    assert [line["at"] for line in lines] == sorted(line["at"] for line in lines)
+    assert [line["cause"] for line in history.story("Pod/default/a", limit=2)] == ["cause 2", "cause 3"]
+
+
+def test_the_oldest_decisions_are_forgotten_with_their_victims(history: History) -> None:
+    history.record(_plan("first", "Preempt", "makes way", "victim"))
+    for number in range(1100):
+        history.record(_plan(f"pod-{number}"))
+    kept = history.decisions(limit=10_000)
+    assert 500 <= len(kept) < 800
+    assert kept[0]["preemptor"] == "Pod/default/pod-1099"
+    assert history.explain("Pod/default/victim")["preempted"] is None
+    assert history.decisions("Pod/default/first") == []
+
+
+def test_a_counted_decision_that_was_forgotten_meanwhile_is_kept_anew(history: History) -> None:
+    first = history.record(_plan("waits"))
+    for number in range(1100):
+        history.record(_plan(f"pod-{number}"))
+    again = history.record(_plan("waits"))
+    assert again != first
+    kept = history.decision(again)
+    assert kept is not None
+    assert kept["preemptor"] == "Pod/default/waits"
+
+
+def test_stories_are_bounded(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_LINES", 100)
+    history = History(":memory:", watch)
+    for number in range(9000):
+        history.note(f"Pod/default/{number % 3}", "tried", str(number))
+    lines = sum(len(history.story(f"Pod/default/{number}", limit=10_000)) for number in range(3))
+    history.close()
+    assert lines < 5000
+
+
+# On disk
+
+
+def test_everything_is_there_after_it_is_opened_again(tmp_path: Path, watch: Watch) -> None:
+    path = tmp_path / "history.db"
+    history = History(path, watch)
+    number = history.record(_plan("high", "Preempt", "makes way", "low"))
+    history.note("Pod/default/low", "evicted", "for high", number)
+    history.close()
+    again = History(path, watch)
+    assert again.explain("Pod/default/low")["preempted"]["id"] == number
+    assert again.story("Pod/default/low")[0]["cause"] == "for high"
+    assert again.record(_plan("next")) > number
+    again.close()
+
+
+def test_a_preemption_is_on_disk_before_anybody_is_told(tmp_path: Path, watch: Watch) -> None:
+    path = tmp_path / "history.db"
+    history = History(path, watch)
+    history.record(_plan("waits"))
+    history.record(_plan("high", "Preempt", "makes way", "low"))
+    other = sqlite3.connect(path)  # as whoever reads it after a crash
+    found = {unit for (unit,) in other.execute("SELECT unit FROM decisions")}
+    other.close()
+    history.close()
+    assert "Pod/default/high" in found
+
+
+def test_a_newer_history_is_refused_and_left_as_it_is(tmp_path: Path, watch: Watch) -> None:
+    path = tmp_path / "history.db"
+    History(path, watch).close()
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version=99")
+    database.commit()
+    database.close()
+    with pytest.raises(ValueError, match=r"history\.db was written by a newer Reprieve .*version 99"):
+        History(path, watch)
+    database = sqlite3.connect(path)
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    database.close()
+    assert version == 99
+
+
+# What is told of large worlds, and of plans that are too old to ask
+
+
+def test_a_plan_that_cannot_be_asked_any_more_is_kept_without_its_reasons(history: History) -> None:
+    def stale() -> object:
+        raise StalePlan("too late")
+
+    plan = Plan("Pod/default/a", "pod", "Unschedulable", "no room", details=stale)  # type: ignore[arg-type]
+    kept = history.decision(history.record(plan))
+    assert kept is not None
+    assert (kept["message"], kept["plan"]["spared"]) == ("no room", [])
+
+
+# From the loop
+
+
+def test_a_victim_and_its_preemptor_can_be_explained_after_a_restart(tmp_path: Path) -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="2")
+        await plane.priority("low", 1)
+        await plane.priority("middle", 10)
+        await plane.priority("high", 100)
+        await plane.pod("low", priority="low", leaves=5)
+        await plane.pod("spared", priority="middle")
+        await plane.passes(10)
+        await plane.pod("high", priority="high")
+        await plane.passes(10)
+        await plane.restart()
+        told = plane.plane.history.explain("Pod/default/low")
+        assert [line["step"] for line in told["story"]] == ["queued", "bound", "evicted", "gone"]
+        assert told["preempted"]["preemptor"] == "Pod/default/high"
+        spared = told["preempted"]["plan"]["spared"]
+        assert [(item["unit"], item["rule"]) for item in spared] == [("Pod/default/spared", "Reprieved")]
+        winner = plane.plane.history.explain("Pod/default/high")
+        assert [line["step"] for line in winner["story"]][:2] == ["queued", "nominated"]
+        assert winner["story"][-1]["step"] == "bound"
+        assert all(line["cause"] for line in (*told["story"], *winner["story"]))
+
+    live(story, directory=tmp_path)
+
+
+def test_who_waits_for_long_does_not_fill_the_history() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="1")
+        await plane.priority("middle", 10)
+        await plane.apply(replica_set("set", replicas=3, priority="middle"))
+        await plane.passes(6 * 3600)
+        assert len(plane.plane.history.decisions(limit=1000)) == 3
+        waiting = [record for record in await plane.starting_with("set") if "nodeName" not in record.data["spec"]]
+        for record in waiting:
+            assert len(plane.plane.history.story(record.unit)) < 5, "the same thing is told once"
+
+    live(story)

@@ -1,0 +1,64 @@
+"""Loops cannot happen: whatever arrives, victims that are made again by Jobs and ReplicaSets come to rest.
+
+Each life is random, about one policy or all of them, and made from a number. After the last arrival nothing may be
+written for ten minutes of virtual time; until then, and then, all that `plane_laws` says must hold. With the variable
+REPRIEVE_LIVES there are so many lives for each policy; REPRIEVE_FIRST_LIFE is the number of the first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.plane_laws import Eye, what_is_wrong
+from tests.planes import Plane, live
+from tests.random_planes import POLICIES, life
+
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "100"))
+FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
+_BATCH = 25
+_LONGEST_UNREST = 3600.0
+_MOST_EVICTIONS = 40
+"""Of one owner or workload, in one life: they are small, and nobody is asked again and again."""
+
+
+def _live_through(policy: str, seed: int) -> int:
+    """One life; how many had to make way."""
+    made = life(policy, seed)
+    counted: Counter[str] = Counter()
+
+    async def story(plane: Plane) -> list[str]:
+        eye = Eye(plane.plane.store)
+        await made.begin(plane)
+        await plane.rests(within=_LONGEST_UNREST)
+        counted.update(eye.evictions)
+        counted.update(eye.bindings.told)
+        return await what_is_wrong(plane, eye)
+
+    assert live(story, made.settings) == [], f"{policy} {seed}"
+    assert max(counted.values(), default=0) <= _MOST_EVICTIONS, f"{policy} {seed}: {counted.most_common(3)}"
+    return counted.total()
+
+
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + LIVES, _BATCH))
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_life_comes_to_rest(policy: str, batch: int) -> None:
+    evictions = [_live_through(policy, seed) for seed in range(batch, min(batch + _BATCH, FIRST + LIVES))]
+    assert sum(evictions) > 0, "a life in which nobody makes way proves nothing"
+
+
+@pytest.mark.parametrize(
+    ("policy", "seed"),
+    [
+        # Somebody who never fits at the head of a queue let the victim slip back before the preemptor.
+        ("quota", 13),
+        # Two gangs of equal priority were promised the same room.
+        ("mixed", 1539),
+        # Queues with a priority offset and pods outside of queues took the same place in turn.
+        ("mixed", 1575),
+    ],
+)
+def test_lives_that_once_had_no_rest(policy: str, seed: int) -> None:
+    assert _live_through(policy, seed) > 0

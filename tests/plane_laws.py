@@ -27,10 +27,12 @@ from reprieve.stores.resources import (
     QUOTA_WORKLOADS,
     RESOURCES,
     Resource,
+    named,
 )
 from tests.federated import Witness
 from tests.planes import Plane, condition
 
+COHORTS = named("kueue.x-k8s.io", "Cohort")
 Usage = dict[tuple[str, str], int]
 
 
@@ -44,9 +46,11 @@ class Eye:
         self.bindings = Witness(store)
         self._store = store
         self._used: dict[str, dict[str, Resources]] = defaultdict(dict)
-        self._home: dict[str, str] = {}
+        self.homes: dict[str, str] = {}
+        """The node of every pod that ever had one, by its uid."""
         self._told: set[tuple[str, str]] = set()
         self._queues: dict[str, Any] = {}
+        self._cohorts: dict[str, Any] = {}
         self._workloads: dict[str, Any] = {}
         self._allocatable: dict[str, Resources] = {}
         self.disrupted_groups: set[str] = set()
@@ -59,6 +63,7 @@ class Eye:
             NODES: self._node,
             PODS: self._pod,
             CLUSTER_QUEUES: self._queue,
+            COHORTS: self._cohort,
             QUOTA_WORKLOADS: self._workload,
         }
 
@@ -70,13 +75,13 @@ class Eye:
     def _pod(self, event: Event) -> None:
         record = event.record
         node = self._now_on(event)
-        before = self._home.get(record.uid, "")
+        before = self.homes.get(record.uid, "")
         if before and node and node != before:
             self.faults.append(f"{record.unit} was on {before} and is on {node}")
         if before:
             self._used[before].pop(record.uid, None)
         if node:
-            self._home[record.uid] = node
+            self.homes[record.uid] = node
             self._used[node][record.uid] = pod_slots(record.manifest.spec)
             self._check_node(node, record)
         self._count_pod(record)
@@ -108,6 +113,9 @@ class Eye:
     def _queue(self, event: Event) -> None:
         self._queues[event.record.name] = event.record.data["spec"]
 
+    def _cohort(self, event: Event) -> None:
+        self._cohorts[event.record.name] = event.record.data.get("spec", {})
+
     def _workload(self, event: Event) -> None:
         record = event.record
         admission = record.data.get("status", {}).get("admission")
@@ -122,24 +130,35 @@ class Eye:
             self.evictions[record.name] += 1
 
     def _check_quota(self, record: Record) -> None:
-        used: dict[str, Usage] = defaultdict(lambda: defaultdict(int))
-        for queue, usage in self._workloads.values():
-            for key, amount in usage.items():
-                used[queue][key] += amount
-        cohorts: dict[str, list[str]] = defaultdict(list)
+        has: dict[str, Usage] = defaultdict(lambda: defaultdict(int))
+        takes: dict[str, Usage] = defaultdict(lambda: defaultdict(int))
+        for name, spec in self._cohorts.items():
+            for key, (nominal, _) in _quotas(spec).items():
+                has[self._root(name)][key] += nominal
         for name, spec in self._queues.items():
-            cohorts[spec.get("cohortName") or f"alone {name}"].append(name)
-        for cohort, names in cohorts.items():
-            has: Usage = defaultdict(int)
-            takes: Usage = defaultdict(int)
-            for name in names:
-                for key, (nominal, most) in _quotas(self._queues[name]).items():
-                    has[key] += nominal
-                    takes[key] += used[name][key]
-                    if most is not None and used[name][key] > nominal + most:
-                        self.faults.append(f"{name} is over its borrowing limit with {record.unit}")
-            if any(takes[key] > amount for key, amount in has.items()):
-                self.faults.append(f"{cohort} is over its quota with {record.unit}: {dict(takes)} of {dict(has)}")
+            root = self._root(spec.get("cohortName") or f"alone {name}")
+            used = self._used_by(name)
+            for key, (nominal, most) in _quotas(spec).items():
+                has[root][key] += nominal
+                takes[root][key] += used.get(key, 0)
+                if most is not None and used.get(key, 0) > nominal + most:
+                    self.faults.append(f"{name} is over its borrowing limit with {record.unit}")
+        for root, amounts in takes.items():
+            if any(amount > has[root][key] for key, amount in amounts.items()):
+                self.faults.append(f"{root} is over its quota with {record.unit}: {dict(amounts)} of {dict(has[root])}")
+
+    def _used_by(self, queue: str) -> Usage:
+        used: Usage = defaultdict(int)
+        for usage in (usage for name, usage in self._workloads.values() if name == queue):
+            for key, amount in usage.items():
+                used[key] += amount
+        return used
+
+    def _root(self, cohort: str) -> str:
+        """The cohort at the top of a tree."""
+        while above := self._cohorts.get(cohort, {}).get("parentName", ""):
+            cohort = above
+        return cohort
 
 
 def usage_of(admission: dict[str, Any]) -> Usage:

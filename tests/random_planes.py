@@ -14,12 +14,12 @@ from reprieve.agents.clusters import hollow_cluster
 from reprieve.agents.hollow import hollow_node
 from reprieve.configuration import FairSharing, Quota, Settings
 from reprieve.stores.errors import NotFound
-from reprieve.stores.resources import CONFIG_MAPS, JOBS, REPLICA_SETS, named
+from reprieve.stores.resources import CONFIG_MAPS, JOBS, NODES, REPLICA_SETS, named
 from tests import federated
 from tests.builders import budget, pod_group, priority_class
 from tests.planes import Dict, Plane, job, pod, replica_set
 from tests.queue_builders import queues, tree
-from tests.quota_builders import flavor, queue
+from tests.quota_builders import cohort, flavor, queue
 
 POLICIES = ("pods", "groups", "quota", "queues", "federation", "mixed")
 ARRIVALS = 180.0
@@ -137,8 +137,11 @@ class _Maker:
             )
             if number and self._chance(0.2):
                 self._at(_arrives(node))
-            else:
-                self._first.append(node)
+                continue
+            self._first.append(node)
+            if self._chance(0.1):
+                self._at(_changes(NODES, f"n{number}", {"spec": {"unschedulable": True}}, ""))
+                self._at(_changes(NODES, f"n{number}", {"spec": {"unschedulable": None}}, ""), ARRIVALS / 2)
 
     def _body(self) -> Dict:
         """What all pods of a workload have in common."""
@@ -184,6 +187,16 @@ class _Maker:
             del guard["status"]
             self._at(_arrives(guard))
 
+    def _gang(self, body: Dict) -> None:
+        """A group, and the Job or ReplicaSet that makes its pods; either may come first."""
+        name, size = self._name("gang"), self._random.randint(2, 4)
+        least = size if self._chance(0.7) else self._random.randint(1, size)
+        group = pod_group(name, gang=least, whole=self._chance(0.6), priorityClassName=body["priority"])
+        if self._chance(0.15):
+            group["spec"]["schedulingPolicy"] = {"basic": {}}
+        self._at(_arrives(group))
+        self._work({**body, "schedulingGroup": {"podGroupName": name}}, size)
+
     # The five policies
 
     def _pods(self, *, few: bool) -> None:
@@ -199,37 +212,18 @@ class _Maker:
 
     def _groups(self, *, few: bool) -> None:
         for _ in range(self._how_many(5, few=few)):
-            name, size = self._name("gang"), self._random.randint(2, 4)
-            body = {**self._body(), "schedulingGroup": {"podGroupName": name}}
-            least = size if self._chance(0.7) else self._random.randint(1, size)
-            group = pod_group(name, gang=least, whole=self._chance(0.6), priorityClassName=body["priority"])
-            if self._chance(0.15):
-                group["spec"]["schedulingPolicy"] = {"basic": {}}
-            self._at(_arrives(group))
-            self._work(body, size)
+            self._gang(self._body())
         for _ in range(0 if few else self._random.randint(0, 3)):
             self._work(self._body(), self._random.randint(1, 3))
 
     def _quota(self, *, few: bool) -> None:
         random = self._random
-        self._first.append(flavor("default", nodeLabels={"pool": "a"}))
+        flavors = ["default", "spot"] if self._chance(0.3) else ["default"]
+        self._first += [flavor(name, nodeLabels={"pool": "a"}) for name in flavors]
+        cohorts = self._cohorts()
         names = [f"team-{number}" for number in range(random.randint(1, 3))]
         for name in names:
-            amount = random.randint(1, 4)
-            limit = random.choice([None, None, 2])
-            reclaim = random.choice(["Never", "LowerPriority", "Any"])
-            may_borrow = reclaim != "Never" and self._chance(0.4)
-            borrow = {"policy": "LowerPriority", "maxPriorityThreshold": 50} if may_borrow else None
-            made = queue(
-                name,
-                {"default": {"cpu": (amount, limit) if len(names) > 1 else amount}},
-                cohort="all" if len(names) > 1 else None,
-                within=random.choice(["Never", "LowerPriority", "LowerOrNewerEqualPriority"]),
-                reclaim=reclaim,
-                borrow=borrow,
-                queueingStrategy=random.choice(["StrictFIFO", "BestEffortFIFO"]),
-            )
-            self._first += made
+            self._first += self._cluster_queue(name, flavors, random.choice(cohorts) if len(names) > 1 else None)
         for _ in range(self._how_many(8, few=few)):
             body = self._body()
             labels = {QUEUE_LABEL: random.choice(names)}
@@ -238,9 +232,41 @@ class _Maker:
                 self._at(_arrives(pod(self._name("pod"), **body)))
             else:
                 name = self._name("job")
-                self._at(_arrives(job(name, replicas=random.randint(1, 4), labels=labels, **body)))
+                made = job(name, replicas=random.randint(1, 4), labels=labels, **body)
+                if self._chance(0.2):
+                    made["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "1"}
+                self._at(_arrives(made))
                 if self._chance(0.15):
                     self._at(_goes(JOBS, name), ARRIVALS / 2)
+
+    def _cohorts(self) -> list[str]:
+        """One cohort for all, or a small tree of them; the root may have quota of its own."""
+        if self._chance(0.6):
+            return ["all"]
+        extra = {"default": {"cpu": 2}} if self._chance(0.5) else None
+        self._first += [cohort("all", extra), cohort("left", parent="all"), cohort("right", parent="all")]
+        return ["left", "right"]
+
+    def _cluster_queue(self, name: str, flavors: list[str], belongs_to: str | None) -> list[Dict]:
+        random = self._random
+        reclaim = random.choice(["Never", "LowerPriority", "Any"])
+        may_borrow = reclaim != "Never" and self._chance(0.4)
+        borrow = {"policy": "LowerPriority", "maxPriorityThreshold": 50} if may_borrow else None
+        quotas: Dict = {}
+        for each in flavors:
+            amount = random.randint(1, 4)
+            limits = random.choice([(), (), (2,), (2, 1)]) if belongs_to else ()
+            quotas[each] = {"cpu": (amount, *limits)}
+        return queue(
+            name,
+            quotas,
+            cohort=belongs_to,
+            within=random.choice(["Never", "LowerPriority", "LowerOrNewerEqualPriority"]),
+            reclaim=reclaim,
+            borrow=borrow,
+            weight=random.choice([None, None, "2"]),
+            queueingStrategy=random.choice(["StrictFIFO", "BestEffortFIFO"]),
+        )
 
     def _queues(self, *, few: bool) -> None:
         leaves: list[str] = []
@@ -252,7 +278,12 @@ class _Maker:
         for _ in range(self._how_many(8, few=few)):
             where = {"queue": self._random.choice(leaves), "applicationId": self._name("app")}
             said = {"yunikorn.apache.org/allow-preemption": "false"} if self._chance(0.15) else {}
-            self._work({**self._body(), "labels": where, "annotations": said}, self._random.randint(1, 4))
+            body = {**self._body(), "labels": where, "annotations": said}
+            if self._chance(0.1):
+                self._gang(body)
+            else:
+                outside = {"schedulerName": "reprieve"} if self._chance(0.15) else {}
+                self._work({**body, **outside}, self._random.randint(1, 4))
 
     def _queue_configuration(self, leaves: list[str]) -> Dict:
         top = []

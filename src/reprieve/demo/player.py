@@ -131,7 +131,8 @@ class Player:
             if done() or left <= 0:
                 return
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stage.signal.wait(), min(left, _TICK))
+                async with asyncio.timeout(min(left, _TICK)):
+                    await self._stage.signal.wait()
             await asyncio.sleep(min(left, _GATHER / self._speed))
 
     async def _pause(self, scene: Scene) -> None:

@@ -53,15 +53,16 @@ class QueueConfigurations:
         text = (source.data.get("data") or {}).get(QUEUES_FILE) if source is not None else None
         if source is None or text is None:
             return self._drop()
-        if text in (self._text, self._refused):
+        if text == self._text:
+            await self._accept(source, text)  # it may not have been written down the first time
             return False
-        return await self._take(source, text)
+        return text != self._refused and await self._take(source, text)
 
     async def _take(self, source: Record, text: str) -> bool:
         accepted, problems = read_queues(text)
         if accepted is not None:
             self._use(accepted, text)
-            await self._accept(source, text, accepted)
+            await self._accept(source, text)
             return True
         self._refused = text
         if self._writes:
@@ -96,7 +97,7 @@ class QueueConfigurations:
         self._refused = refused
         return True
 
-    async def _accept(self, source: Record, text: str, accepted: QueueConfiguration) -> None:
+    async def _accept(self, source: Record, text: str) -> None:
         if not self._writes or (source.metadata.get("annotations") or {}).get(ACCEPTED) == text:
             return
         patch: dict[str, Any] = {"metadata": {"annotations": {ACCEPTED: text}}}
@@ -107,7 +108,7 @@ class QueueConfigurations:
         except (Conflict, NotFound):
             return  # it has changed again: that change is on its way here
         self._context.absorb(changed)
-        partitions = [partition.name for partition in accepted.partitions]
+        partitions = [part.name for known in self._world.all(QueueConfiguration) for part in known.partitions]
         await self._context.event(changed, "Normal", "QueuesAccepted", loop.configuration_accepted(partitions))
 
 

@@ -155,9 +155,11 @@ class ResumePods:
     def _broken(self, facts: PodFacts, group: str) -> bool:
         """Whether a part of the group has left already, or is about to."""
         units = self._synced().units
-        mates = [other for other in self._mirror.world.pods.values() if other.node and units.of(other).group == group]
-        staying = [other for other in mates if not other.pod.terminating]
-        return len(staying) < max(len(mates), self._least(facts))
+        mates = [other for other in self._mirror.world.pods.values() if units.of(other).group == group]
+        running = [other for other in mates if other.node]
+        staying = [other for other in running if not other.pod.terminating]
+        done = [other for other in mates if other.pod.status.phase == "Succeeded"]
+        return len(staying) < max(len(running), self._least(facts) - len(done))
 
     def _least(self, facts: PodFacts) -> int:
         """How many pods its group cannot be without."""

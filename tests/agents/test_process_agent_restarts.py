@@ -22,7 +22,7 @@ from reprieve.agents.containers import Directory
 from reprieve.agents.process import AgentRunsAlready, ProcessAgent
 from reprieve.agents.remains import marked
 from reprieve.clock import system_clock
-from reprieve.controllers.caches import Cache
+from reprieve.stores.caches import Cache
 from reprieve.stores.embedded import EmbeddedStore
 from reprieve.stores.errors import Unavailable
 from reprieve.stores.records import Record

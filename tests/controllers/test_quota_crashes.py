@@ -13,8 +13,8 @@ from typing import Any
 
 from reprieve.clock import Clock, run_virtually
 from reprieve.controllers.pods_common import is_finished
-from reprieve.controllers.writing import has_condition
 from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
+from reprieve.stores.writing import has_condition
 from tests.builders import pod
 from tests.controllers.quota_scenes import QUEUE_LABEL, Scene, condition, job, scene, template_bytes
 

@@ -34,7 +34,7 @@ class World:
 
     async def schedule(self, seconds: float, *, writes: int | None = None) -> bool:
         """Let a scheduler live for so long, or until it has written so often; whether it died."""
-        store: Store = self.store if writes is None else CrashingStore(self.store, writes)  # type: ignore[assignment]
+        store: Store = self.store if writes is None else CrashingStore(self.store, writes)
         task = asyncio.create_task(self._scheduler(store).run())
         await asyncio.wait([task], timeout=seconds)
         died = task.done()

@@ -21,7 +21,6 @@ import msgspec
 from reprieve.agents.hollow import RUN_SECONDS, seconds_in
 from reprieve.clock import Clock, timestamp
 from reprieve.controllers.runner import Controller
-from reprieve.controllers.writing import has_condition, is_leaving, moment_of, set_condition
 from reprieve.objects.karmada import HOLLOW_ANNOTATION, is_hollow
 from reprieve.objects.priorities import Priority
 from reprieve.policies.federation_bindings import FINISHED, BindingFacts
@@ -31,6 +30,7 @@ from reprieve.resources import QuantityError, Resources, print_amount
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
+from reprieve.stores.writing import has_condition, is_leaving, moment_of, set_condition
 from reprieve.texts import federation as texts
 
 ALLOCATABLE = "reprieve.scheduling/allocatable"

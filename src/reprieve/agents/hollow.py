@@ -16,8 +16,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from reprieve.clock import Clock, timestamp
-from reprieve.controllers.caches import Cache
-from reprieve.controllers.runner import GATHER
+from reprieve.stores.caches import GATHER, Cache
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

@@ -31,13 +31,13 @@ from reprieve.agents.shim_starter import shim_lives
 from reprieve.clock import Clock
 from reprieve.controllers.pods_common import is_finished
 from reprieve.controllers.runner import Controller
-from reprieve.controllers.writing import is_leaving
 from reprieve.objects.problems import ReprieveError
 from reprieve.resources import Resources
 from reprieve.stores.errors import BadRequest, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import NODES, PODS
+from reprieve.stores.writing import is_leaving
 
 _LOCK, _PODS = "agent.lock", "pods"
 _NODE, _POD, _ORPHANS = "node", "pod", "orphans"

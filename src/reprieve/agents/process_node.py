@@ -10,7 +10,7 @@ from reprieve.agents import process_texts as texts
 from reprieve.agents.hollow import AGENT_LABEL
 from reprieve.agents.machine import Machine
 from reprieve.clock import timestamp
-from reprieve.controllers.writing import find_condition, moment_of, set_condition
+from reprieve.stores.writing import find_condition, moment_of, set_condition
 
 Data = dict[str, Any]
 PROCESS = "process"

@@ -31,8 +31,8 @@ from reprieve.agents.process_status import (
 from reprieve.agents.process_workers import OVER, Worker, any_running
 from reprieve.controllers.pods_common import is_finished
 from reprieve.controllers.runner import Controller
-from reprieve.controllers.writing import is_leaving, moment_of
 from reprieve.stores.records import Record
+from reprieve.stores.writing import is_leaving, moment_of
 
 STOP_GRACE = 10.0
 """Seconds that pods are given at most when the agent stops."""

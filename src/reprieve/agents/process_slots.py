@@ -33,8 +33,8 @@ from reprieve.agents.process_attempts import (
 from reprieve.agents.process_environment import Surroundings, identity_of, owner_of, specification
 from reprieve.agents.process_specs import CREATE_ERROR, CannotRun, ContainerTask, NotYet, RestartPolicy
 from reprieve.agents.processes import Container, discard
-from reprieve.controllers.writing import moment_of
 from reprieve.stores.records import Record
+from reprieve.stores.writing import moment_of
 
 Role = Literal["init", "sidecar", "main"]
 _HOME = "files"

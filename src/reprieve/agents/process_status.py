@@ -18,7 +18,7 @@ from reprieve.agents.containers import Exit
 from reprieve.agents.process_slots import Slot
 from reprieve.agents.process_specs import PodTask, RestartPolicy
 from reprieve.clock import timestamp
-from reprieve.controllers.writing import find_condition, set_condition
+from reprieve.stores.writing import find_condition, set_condition
 
 Data = dict[str, Any]
 DISRUPTION, BY_AGENT = "DisruptionTarget", "TerminationByAgent"

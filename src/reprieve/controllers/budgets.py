@@ -18,11 +18,11 @@ from reprieve.controllers import texts
 from reprieve.controllers.deployments import DEPLOYMENTS
 from reprieve.controllers.pods_common import is_finished, is_ready
 from reprieve.controllers.runner import Controller, own_key, patience_for
-from reprieve.controllers.writing import controller_of, is_leaving, moment_of, set_condition
 from reprieve.objects.core import PodDisruptionBudgetSpec
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BUDGETS, PODS, REPLICA_SETS, named
+from reprieve.stores.writing import controller_of, is_leaving, moment_of, set_condition
 
 STATEFUL_SETS = named("apps", "StatefulSet")
 _REMEMBERED = timedelta(minutes=2)

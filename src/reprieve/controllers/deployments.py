@@ -18,7 +18,10 @@ from reprieve.clock import Clock
 from reprieve.controllers import texts
 from reprieve.controllers.pods_common import TemplateController
 from reprieve.controllers.runner import controller_key, own_key
-from reprieve.controllers.writing import (
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import REPLICA_SETS, named
+from reprieve.stores.writing import (
     controller_of,
     controller_uid,
     is_leaving,
@@ -26,9 +29,6 @@ from reprieve.controllers.writing import (
     owner_references,
     set_condition,
 )
-from reprieve.stores.protocol import Store
-from reprieve.stores.records import Record
-from reprieve.stores.resources import REPLICA_SETS, named
 
 DEPLOYMENTS = named("apps", "Deployment")
 _HASH = "pod-template-hash"

@@ -17,7 +17,6 @@ import msgspec
 
 from reprieve.clock import Clock
 from reprieve.configuration import Settings
-from reprieve.controllers import writing
 from reprieve.controllers.runner import Controller
 from reprieve.objects.karmada import (
     CLUSTER_POLICY_ANNOTATION,
@@ -34,6 +33,7 @@ from reprieve.policies.federation_detector import (
     selected_by,
 )
 from reprieve.resources import Quantity, Resources
+from reprieve.stores import writing
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

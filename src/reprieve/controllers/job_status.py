@@ -10,8 +10,8 @@ from reprieve.clock import timestamp
 from reprieve.controllers import texts
 from reprieve.controllers.job_tally import Tally
 from reprieve.controllers.pods_common import restarts
-from reprieve.controllers.writing import conditions_of, find_condition, has_condition, moment_of, set_condition
 from reprieve.stores.records import Record
+from reprieve.stores.writing import conditions_of, find_condition, has_condition, moment_of, set_condition
 
 _DEFAULT_LIMIT = 6
 _TARGET = "FailureTarget"

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from reprieve.controllers.job_indexes import index_of, read_indexes, write_indexes
 from reprieve.controllers.pods_common import is_active, is_finished, is_ready, phase_of, was_disrupted
-from reprieve.controllers.writing import finalizers_of, is_leaving
 from reprieve.stores.records import Record
+from reprieve.stores.writing import finalizers_of, is_leaving
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 Outcome = Literal["succeeded", "failed", "lost"]

@@ -36,11 +36,11 @@ from reprieve.controllers.pods_common import (
     wait_after_failures,
 )
 from reprieve.controllers.runner import own_key, patience_for
-from reprieve.controllers.writing import controller_of, drop_finalizer, finalizers_of, is_leaving
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import JOBS, PODS
+from reprieve.stores.writing import controller_of, drop_finalizer, finalizers_of, is_leaving
 
 _JOB_NAME = "batch.kubernetes.io/job-name"
 _MARK = _JOB_NAME.encode()

@@ -7,11 +7,11 @@ from typing import Any
 from reprieve.clock import Clock
 from reprieve.controllers import texts
 from reprieve.controllers.runner import Controller, own_key
-from reprieve.controllers.writing import is_leaving, set_condition
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import EVENTS, NAMESPACES, PODS, RESOURCES, Resource
+from reprieve.stores.writing import is_leaving, set_condition
 
 _FINALIZER = "kubernetes"
 _LOOK_AGAIN = 1.0

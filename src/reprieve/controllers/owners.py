@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reprieve.controllers.caches import Cache
-from reprieve.controllers.writing import finalizers_of, is_leaving, owner_references
+from reprieve.stores.caches import Cache
 from reprieve.stores.records import Record
 from reprieve.stores.resources import EVENTS, RESOURCES, Resource, resource_of
+from reprieve.stores.writing import finalizers_of, is_leaving, owner_references
 
 OWNABLE: tuple[Resource, ...] = tuple(resource for resource in RESOURCES.values() if resource is not EVENTS)
 """Events are left out: there are many, nobody owns them, and they age by themselves."""

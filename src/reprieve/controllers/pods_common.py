@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reprieve.clock import Clock
-from reprieve.controllers.caches import Cache
 from reprieve.controllers.runner import Controller
-from reprieve.controllers.writing import find_condition, has_condition, is_leaving, moment_of, owner_reference
 from reprieve.policies.federation_detector import selected_by
+from reprieve.stores.caches import Cache
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, named
+from reprieve.stores.writing import find_condition, has_condition, is_leaving, moment_of, owner_reference
 
 PROPAGATION_POLICIES = named("policy.karmada.io", "PropagationPolicy")
 CLUSTER_PROPAGATION_POLICIES = named("policy.karmada.io", "ClusterPropagationPolicy")

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from reprieve.clock import precise_timestamp
-from reprieve.controllers import writing
-from reprieve.controllers.writing import Change
+from reprieve.stores import writing
 from reprieve.stores.records import Record
+from reprieve.stores.writing import Change
 from reprieve.texts import quota_lives
 
 FINALIZER = "kueue.x-k8s.io/resource-in-use"

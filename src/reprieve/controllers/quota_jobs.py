@@ -22,10 +22,10 @@ from reprieve.controllers import quota_shapes as shapes
 from reprieve.controllers.pods_common import is_finished
 from reprieve.controllers.quota_owners import QuotaOwners
 from reprieve.controllers.runner import OWNED, controller_key, own_key
-from reprieve.controllers.writing import controller_of, controller_uid, has_condition, is_leaving
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
+from reprieve.stores.writing import controller_of, controller_uid, has_condition, is_leaving
 from reprieve.texts import quota_lives
 
 Data = dict[str, Any]

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from reprieve.clock import Clock
 from reprieve.controllers import quota_conditions as standing
 from reprieve.controllers.runner import Controller, own_key
-from reprieve.controllers.writing import conditions_of, find_condition, is_leaving, owner_references
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS
+from reprieve.stores.writing import conditions_of, find_condition, is_leaving, owner_references
 from reprieve.texts import quota_lives
 
 _DRAIN = "HoldAndDrain"

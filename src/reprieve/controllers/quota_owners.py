@@ -10,12 +10,12 @@ from reprieve.controllers import quota_priority as priority
 from reprieve.controllers import quota_shapes as shapes
 from reprieve.controllers.pods_common import TemplateController
 from reprieve.controllers.quota_conditions import without_finalizer
-from reprieve.controllers.writing import is_leaving
 from reprieve.objects.kueue_annotations import unreadable
 from reprieve.stores.errors import Invalid
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PRIORITY_CLASSES, QUOTA_WORKLOADS, RESOURCE_FLAVORS
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import quota_lives
 
 

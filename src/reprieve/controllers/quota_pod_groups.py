@@ -17,11 +17,11 @@ import msgspec
 from reprieve.controllers.quota_conditions import FINALIZER
 from reprieve.controllers.quota_priority import Rank
 from reprieve.controllers.quota_shapes import MAIN, carried_annotations, limits, queue_of, workload_name
-from reprieve.controllers.writing import controller_of, owner_reference, owner_references
 from reprieve.objects.kueue import V1BETA2
 from reprieve.objects.priorities import parse_integer
 from reprieve.stores.mutations import ADMISSION_GATE
 from reprieve.stores.records import Record
+from reprieve.stores.writing import controller_of, owner_reference, owner_references
 
 GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
 TOTAL_COUNT = "kueue.x-k8s.io/pod-group-total-count"

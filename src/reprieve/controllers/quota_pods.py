@@ -18,13 +18,13 @@ from reprieve.controllers import quota_priority as priority
 from reprieve.controllers import quota_shapes as shapes
 from reprieve.controllers.pods_common import is_finished
 from reprieve.controllers.quota_owners import QuotaOwners
-from reprieve.controllers.writing import finalizers_of, is_leaving, set_condition
 from reprieve.objects.kueue import QUEUE_NAME_LABEL
 from reprieve.objects.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
+from reprieve.stores.writing import finalizers_of, is_leaving, set_condition
 from reprieve.texts import quota_lives
 
 _MARK = QUEUE_NAME_LABEL.encode()

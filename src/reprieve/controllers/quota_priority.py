@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from reprieve.controllers.caches import Cache
 from reprieve.objects.priorities import PriorityClasses
+from reprieve.stores.caches import Cache
 from reprieve.stores.records import Record
 from reprieve.stores.resources import named
 

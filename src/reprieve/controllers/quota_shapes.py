@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from reprieve.controllers.quota_conditions import FINALIZER, admission_of
 from reprieve.controllers.quota_priority import Rank
-from reprieve.controllers.writing import Change, owner_reference
 from reprieve.objects.diagnosis import drop_nulls
 from reprieve.objects.kueue import (
     DISRUPTION_COST,
@@ -27,6 +26,7 @@ from reprieve.objects.kueue import (
 from reprieve.objects.kueue_annotations import unreadable
 from reprieve.objects.priorities import parse_integer
 from reprieve.stores.records import Record
+from reprieve.stores.writing import Change, owner_reference
 
 MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"

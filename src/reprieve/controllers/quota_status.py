@@ -13,7 +13,6 @@ from reprieve.clock import Clock
 from reprieve.configuration import Settings
 from reprieve.controllers.quota_figures import Figures, queue_figures
 from reprieve.controllers.runner import Controller
-from reprieve.controllers.writing import set_condition
 from reprieve.policies.quota_world import QuotaWorld
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
@@ -26,6 +25,7 @@ from reprieve.stores.resources import (
     Resource,
     named,
 )
+from reprieve.stores.writing import set_condition
 from reprieve.texts import quota_lives
 from reprieve.world import World
 

@@ -18,14 +18,14 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from typing import Any
 
 from reprieve.clock import Clock, timestamp
-from reprieve.controllers import writing
-from reprieve.controllers.caches import Cache, Changed, Index
 from reprieve.controllers.work_queue import FIRST_DELAY, LONGEST_DELAY, WorkQueue
-from reprieve.controllers.writing import TRIES, Change
+from reprieve.stores import writing
+from reprieve.stores.caches import GATHER, Cache, Changed, Index
 from reprieve.stores.errors import AlreadyExists, Conflict, NotFound, StoreError
 from reprieve.stores.protocol import Propagation, Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import EVENTS, Resource
+from reprieve.stores.writing import TRIES, Change
 
 Keys = Callable[[Record], Iterable[Hashable]]
 Concern = Callable[[Record], Any]
@@ -36,8 +36,6 @@ OWNED = b'"ownerReferences"'
 """The mark of what somebody owns."""
 _A_SECOND = 10_000
 """So many objects are worth a second of waiting."""
-GATHER = 0.01
-"""Seconds in which more may arrive before anything is done: a burst is worked off at once."""
 _logger = logging.getLogger(__name__)
 
 

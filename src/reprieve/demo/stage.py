@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from reprieve.controllers.caches import Cache
-from reprieve.controllers.writing import controller_of, has_condition, is_leaving
+from reprieve.stores.caches import Cache
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import (
@@ -25,6 +24,7 @@ from reprieve.stores.resources import (
     REPLICA_SETS,
     Resource,
 )
+from reprieve.stores.writing import controller_of, has_condition, is_leaving
 
 _WATCHED = (NODES, CLUSTERS, CLUSTER_QUEUES, CONFIG_MAPS, JOBS, REPLICA_SETS, BINDINGS, QUOTA_WORKLOADS, PODS)
 """Works before their units, so that whoever hears of a unit knows its work."""

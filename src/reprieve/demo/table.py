@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import yaml
 from rich.table import Table
 
-from reprieve.controllers.writing import has_condition, is_leaving
 from reprieve.demo import texts
 from reprieve.demo.scenes import LABEL, Scene
 from reprieve.demo.stage import Stage
@@ -20,6 +19,7 @@ from reprieve.policies.queue_pods import queue_name
 from reprieve.resources import CPU, amount
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS, CLUSTER_QUEUES, CLUSTERS, CONFIG_MAPS, NODES, PODS, QUOTA_WORKLOADS
+from reprieve.stores.writing import has_condition, is_leaving
 
 RUNS, LEAVES, WAITS = "runs", "leaves", "waits"
 _RATIOS = (4, 3, 6, 5, 5)

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from reprieve.clock import precise_timestamp
-from reprieve.controllers.writing import conditions_of, find_condition, has_condition, modify
 from reprieve.objects.priorities import Priority
 from reprieve.policies.federation_bindings import PREEMPTED, SCHEDULED, BindingFacts
 from reprieve.policies.federation_effects import after
@@ -35,6 +34,7 @@ from reprieve.scheduler.effects_federation_victims import evict
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS, CLUSTER_BINDINGS
+from reprieve.stores.writing import conditions_of, find_condition, has_condition, modify
 from reprieve.texts import federation as texts
 
 _log = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any
 
-from reprieve.controllers.writing import TRIES, modify, set_condition
 from reprieve.policies.federation_bindings import SCHEDULED
 from reprieve.policies.federation_holds import evictions_of
 from reprieve.scheduler.context import Context
 from reprieve.stores.records import Record
+from reprieve.stores.writing import TRIES, modify, set_condition
 
 
 def annotations_of(record: Record) -> dict[str, str]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reprieve.clock import timestamp
-from reprieve.controllers.writing import TRIES, modify
 from reprieve.policies.federation_bindings import PREEMPTED
 from reprieve.policies.federation_holds import EVICTED_ANNOTATION, Eviction, Hold, HoldVictim, evictions_of, written
 from reprieve.scheduler.context import Context
@@ -18,6 +17,7 @@ from reprieve.scheduler.effects_federation_parts import annotations_of, say, tog
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS
+from reprieve.stores.writing import TRIES, modify
 
 GRACE_ANNOTATION = "reprieve.scheduling/eviction-grace-seconds"
 """On a binding: how long its replicas may take to leave; else it is for the cluster to say."""

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reprieve.controllers.caches import Cache
 from reprieve.objects.kueue import ClusterQueue, LocalQueue
 from reprieve.objects.scheduling import PodGroup
 from reprieve.objects.scheduling import Workload as GroupWorkload
+from reprieve.stores.caches import Cache
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

@@ -14,6 +14,9 @@ Key = tuple[str, str]
 Index = Callable[[Record], Iterable[Hashable]]
 Changed = Callable[[Record | None, Record | None], None]
 
+GATHER = 0.01
+"""Seconds in which more may arrive before anything is done: a burst is worked off at once."""
+
 
 class Cache:
     """Records by namespace and name, and by whatever indexes are asked for.

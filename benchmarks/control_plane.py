@@ -58,7 +58,7 @@ async def _measure(directory: Path) -> None:
 
 
 async def _throughput(plane: ControlPlane) -> None:
-    watcher = _Watcher(plane)
+    watcher = _Watcher(plane, "burst-")
     started = time.perf_counter()
     for number in range(BURST):
         await plane.store.create(PODS, _pod(f"burst-{number}", "1"))
@@ -75,12 +75,12 @@ async def _throughput(plane: ControlPlane) -> None:
 async def _preemptions(plane: ControlPlane) -> None:
     """Every preemptor takes a whole node's worth of two, on a cluster that is filled up first."""
     filler = NODE_COUNT * SLOTS - BURST
-    watcher = _Watcher(plane)
+    watcher = _Watcher(plane, "fill-")
     for number in range(filler):
         await plane.store.create(PODS, _pod(f"fill-{number}", "1"))
     await _until(lambda: watcher.count("running") >= filler)
     watcher.close()
-    watcher = _Watcher(plane)
+    watcher = _Watcher(plane, "wave-")
     started = time.perf_counter()
     for number in range(PREEMPTORS):
         await plane.store.create(PODS, _pod(f"wave-{number}", "2", "high"))
@@ -88,13 +88,14 @@ async def _preemptions(plane: ControlPlane) -> None:
     nominated = PREEMPTORS / (time.perf_counter() - started)
     await _until(lambda: watcher.count("bound") >= PREEMPTORS)
     bound = PREEMPTORS / (time.perf_counter() - started)
+    await _until(lambda: watcher.count("running") >= PREEMPTORS)
     watcher.close()
     print(f"  preemptions: {nominated:,.0f} a second decided with their victims told, {bound:,.0f} placed")
 
 
 async def _latency(plane: ControlPlane) -> None:
     """Arrivals at a steady pace, each of which has to preempt; from its creation to its nomination."""
-    watcher = _Watcher(plane)
+    watcher = _Watcher(plane, "late-")
     start = time.perf_counter()
     count = ARRIVALS_A_SECOND * SECONDS
     for number in range(count):
@@ -112,9 +113,10 @@ async def _latency(plane: ControlPlane) -> None:
 
 
 class _Watcher:
-    """Notes when pods are first seen nominated, bound and running, by a watch as any client has it."""
+    """Notes when pods of a name are first seen nominated, bound and running, by a watch as any client has it."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: ControlPlane, prefix: str) -> None:
+        self._prefix = prefix
         self._watch = plane.store.watch(PODS, plane.store.version)
         self.created: dict[str, float] = {}
         self.seen: dict[str, dict[str, float]] = {"nominated": {}, "bound": {}, "running": {}}
@@ -132,6 +134,8 @@ class _Watcher:
             self._note(event)
 
     def _note(self, event: Event) -> None:
+        if not event.record.name.startswith(self._prefix):
+            return
         pod = event.record.manifest
         now = time.perf_counter()
         for what, holds in (

@@ -225,10 +225,7 @@ def _gone_at(record: Record) -> datetime:
 
 
 def _conditions(status: str, now: str) -> list[dict[str, str]]:
-    return [
-        {"type": kind, "status": status, "lastTransitionTime": now}
-        for kind in ("Initialized", "ContainersReady", "Ready")
-    ]
+    return [{"type": "Ready", "status": status, "lastTransitionTime": now}]
 
 
 def _running(record: Record, now: datetime) -> dict[str, Any]:

@@ -122,6 +122,11 @@ class Shelves:
     def depth(self) -> int:
         return int(self.occupied[: self.size].max(initial=0))
 
+    def free(self, node: int) -> list[int]:
+        """What is left on a node, row by row; those who are leaving still count as there."""
+        left: list[int] = (self.allocatable[:, node] - self.used[:, node]).tolist()
+        return left
+
     def row(self, resource: str) -> int:
         """The row of a resource, made when it is first asked for."""
         row = self.resources.get(resource)

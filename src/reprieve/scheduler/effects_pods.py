@@ -169,7 +169,12 @@ class PodEffects:
     # No place
 
     async def refuse(self, waiting: Waiting, plan: Plan, decision: int = 0, *, keep: bool = False) -> None:
-        """Say why a unit waits; a nomination that leads nowhere is given up, unless it is still waited for."""
+        """Say why a unit waits, and give up a nomination that leads nowhere.
+
+        `keep`: it waits for victims to leave, and has said so when it was nominated.
+        """
+        if keep and all(facts.nominated for facts in waiting.pods):
+            return
         for facts in waiting.pods:
             record = self.record(facts)
             if record is None:

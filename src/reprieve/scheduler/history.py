@@ -93,7 +93,7 @@ class History:
         return known[0] if self._execute(statement, (now, known[0])).rowcount else 0
 
     def _insert(self, plan: Plan, now: str, *, never: bool, pods: int) -> int:
-        body = msgspec.json.encode(msgspec.to_builtins(_with_details(plan, never=never, pods=pods)))
+        body = msgspec.json.encode(_with_details(plan, never=never, pods=pods))
         row = (now, now, 1, plan.preemptor, plan.policy, plan.outcome, plan.message, body)
         number = self._write(
             "INSERT INTO decisions (first, last, times, unit, policy, outcome, message, body)"

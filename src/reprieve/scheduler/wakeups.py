@@ -18,8 +18,6 @@ import logging
 from collections.abc import Callable, Iterable
 from math import inf
 
-import numpy as np
-
 from reprieve.deciding import Deciding
 from reprieve.engine.table import NodeTable
 from reprieve.scheduler.pending import PendingUnits
@@ -29,6 +27,7 @@ from reprieve.world import PodFacts
 _log = logging.getLogger(__name__)
 
 _INTERVAL = 0.05
+_LOWEST = -(2**62)
 _BINDINGS = ("ResourceBinding/", "ClusterResourceBinding/")
 
 
@@ -71,8 +70,10 @@ class Wakeups:
 
     def wake(self) -> None:
         """Move whoever could be helped, and forget what has happened."""
-        self._push(facts for node in sorted(self._direct) for facts in self._pending.nominated_to(node))
-        self._direct.clear()
+        if self._direct:
+            self._table.sync()
+            self._push(facts for node in sorted(self._direct) for facts in self._next_on(node))
+            self._direct.clear()
         if not self._something or self.due_in() > 0:
             return
         if self._queue.size("unschedulable"):
@@ -82,6 +83,21 @@ class Wakeups:
             self._queue.move(lambda unit: self._may_help(unit, room))
         self._freed.clear()
         self._everybody = self._company = self._bindings = False
+
+    def _next_on(self, node: str) -> list[PodFacts]:
+        """Of those who are nominated to a node, the ones whose place is free by now; groups see for themselves."""
+        nominated = self._pending.nominated_to(node)
+        index = self._table.index.get(node)
+        if index is None:
+            return nominated
+        free = dict(zip(self._table.resources, self._table.free(index), strict=False))
+        ready = []
+        for facts in sorted(nominated, key=lambda facts: facts.importance):
+            alone = self._pending.unit_of(facts) == facts.unit
+            if not alone or all(units <= free.get(name, 0) for name, units in facts.requests.items()):
+                ready.append(facts)
+                free = {name: left - facts.requests.of(name) for name, left in free.items()}
+        return ready
 
     @property
     def _something(self) -> bool:
@@ -109,6 +125,8 @@ class Wakeups:
         company = any(_minds_company(facts) for facts in pods)
         if self._company and company:
             return True
+        if len(pods) == 1 and pods[0].nominated:
+            return room.is_free_for(pods[0])  # it has a place to wait for: only one that is free is better
         widely = company or len(pods) > 1 or self._deciding.queues is not None
         return bool(pods) and bool(self._freed) and (widely or room.could_hold(pods[0], self._pending.priority(unit)))
 
@@ -142,15 +160,18 @@ class _Room:
             known = self._answers[shape] = any(self._holds(node, facts, priority) for node in self._nodes)
         return known
 
+    def is_free_for(self, facts: PodFacts) -> bool:
+        return any(self._holds(node, facts, _LOWEST) for node in self._nodes)
+
     def _holds(self, node: int, facts: PodFacts, priority: int) -> bool:
         table = self._table
         below = [share for share in table.residents[node] if share.unit.priority < priority]
-        free = table.allocatable[:, node] - table.used[:, node]
+        free = table.free(node)
         for name, units in facts.requests.items():
             row = table.resources.get(name)
             if row is None:
                 return False
             removable = sum(other.requests.of(name) for share in below for other in share.pods)
-            if units > int(np.int64(free[row])) + removable:
+            if units > free[row] + removable:
                 return False
         return True

@@ -13,8 +13,12 @@ def test_it() -> None:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import signal
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from reprieve.agents.hollow import EXIT_CODE, RUN_SECONDS, TERMINATION_SECONDS, hollow_node
@@ -230,8 +234,40 @@ def replica_set(name: str, *, replicas: int = 1, **parts: Any) -> Dict:
 Story = Callable[[Plane], Awaitable[Any]]
 
 
+class Restless(BaseException):
+    """Somebody is busy without end, and virtual time does not go on. Nobody catches this."""
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Whoever is busy after so long, in real time, is stopped, and the test has failed: nothing else would end it."""
+    lost: list[str] = []
+
+    def stop(_: int, frame: FrameType | None) -> None:
+        lost.append("".join(traceback.format_stack(frame, limit=6)))
+        raise Restless
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except Restless:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    if lost:
+        raise AssertionError(f"still busy after {seconds} seconds:\n{lost[0]}")
+
+
 def live(
-    story: Story, settings: Settings | None = None, *, directory: Path | None = None, seed: int = 7, **options: Any
+    story: Story,
+    settings: Settings | None = None,
+    *,
+    directory: Path | None = None,
+    seed: int = 7,
+    longest: float = 300.0,
+    **options: Any,
 ) -> Any:
     """Run a story on a new control plane: in memory, or on a directory, where it can be started again."""
 
@@ -248,4 +284,5 @@ def live(
         finally:
             await alive.plane.stop()
 
-    return run_virtually(main)
+    with patience(longest):
+        return run_virtually(main)

@@ -37,7 +37,7 @@ def _live_through(policy: str, seed: int) -> int:
         counted.update(eye.bindings.told)
         return await what_is_wrong(plane, eye)
 
-    assert live(story, made.settings) == [], f"{policy} {seed}"
+    assert live(story, made.settings, longest=60) == [], f"{policy} {seed}"
     assert max(counted.values(), default=0) <= _MOST_EVICTIONS, f"{policy} {seed}: {counted.most_common(3)}"
     return counted.total()
 

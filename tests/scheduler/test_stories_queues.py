@@ -73,6 +73,19 @@ def test_a_queue_under_its_guarantee_gets_it_after_the_delay_without_another_eve
     live(story)
 
 
+def test_whoever_ran_before_a_restart_is_asked_to_leave_after_it(tmp_path: Path) -> None:
+    async def story(plane: Plane) -> None:
+        await _cluster(plane, 4, PROD, TEST)
+        await plane.apply(_set("test", "test", replicas=4))
+        await plane.passes(30)
+        await plane.restart()
+        await plane.apply(_set("prod", "prod", replicas=2))
+        await plane.passes(20)
+        assert (await _running(plane, "prod"), await _running(plane, "test")) == (2, 2)
+
+    live(story, directory=tmp_path)
+
+
 def test_a_queue_never_falls_below_its_guarantee_and_nobody_takes_more_than_their_own() -> None:
     async def story(plane: Plane) -> None:
         await _cluster(plane, 4, PROD, TEST)
@@ -99,16 +112,20 @@ def test_a_queue_without_a_guarantee_takes_from_nobody() -> None:
     live(story)
 
 
-def test_more_important_pods_of_another_queue_are_spared() -> None:
+@pytest.mark.parametrize("restarts", [False, True])
+def test_more_important_pods_of_another_queue_are_spared(restarts: bool, tmp_path: Path) -> None:
     async def story(plane: Plane) -> None:
         await _cluster(plane, 2, PROD, tree("test", preemption_delay="10s"))
         await plane.apply(_set("test", "test", replicas=2, priority="high"))
         await plane.passes(5)
+        if restarts:
+            await plane.restart()
         await plane.apply(_set("prod", "prod", replicas=2, priority="low"))
         await plane.rests()
         assert (await _running(plane, "prod"), await _running(plane, "test")) == (0, 2)
+        assert await plane.events("Preempted") == []
 
-    live(story)
+    live(story, directory=tmp_path)
 
 
 def test_who_opted_out_goes_last() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.configuration import Quota, Settings
+from reprieve.configuration import FairSharing, Quota, Settings
 from reprieve.scheduler.holds import HOLD
 from reprieve.stores.records import Record
 from reprieve.stores.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, PODS, QUOTA_WORKLOADS
@@ -328,6 +328,25 @@ def test_a_victim_cannot_slip_back_before_whoever_it_made_way_for() -> None:
         assert len(await plane.events("Preempted", about=(await plane.workload("borrows")).name)) == 1
 
     live(story)
+
+
+def test_who_preempts_for_a_few_pods_is_not_admitted_with_many() -> None:
+    """Under fair sharing a small share may preempt where a large one may not: the two would take turns for ever."""
+
+    async def story(plane: Plane) -> None:
+        await _company(plane, a=_shared(1), b=_shared(1), lends=_shared(1))
+        smaller = {"kueue.x-k8s.io/job-min-parallelism": "1"}
+        await plane.apply(_work("first", "a", replicas=3, said=smaller))
+        await plane.passes(5)
+        assert await _running(plane, "first") == 3
+        await plane.apply(_work("second", "b", replicas=3, said=smaller))
+        await plane.rests(within=1200)
+        sizes = [await _running(plane, "first"), await _running(plane, "second")]
+        assert sum(sizes) == 3
+        assert min(sizes) > 0, "each has a share"
+        assert len(await plane.events("Preempted")) == 1
+
+    live(story, Settings(validate=True, fair_sharing=FairSharing(enable=True)))
 
 
 def test_quota_that_is_raised_serves_who_waits_at_once() -> None:

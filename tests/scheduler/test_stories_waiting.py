@@ -215,7 +215,7 @@ def test_a_burst_of_events_wakes_many_a_few_times_only() -> None:
     """Two hundred wait while two hundred small pods end one after the other: not everybody is tried each time."""
 
     async def story(plane: Plane) -> None:
-        await plane.node("n1", cpu="20")
+        await plane.node("n1", cpu="20", pods=400)
         await plane.apply(job("short", replicas=200, cpu="100m", run=10))
         await plane.passes(2)
         await plane.apply(job("long", replicas=200, cpu="100m"))

@@ -37,7 +37,7 @@ def _a_day(seed: int) -> Day:
         for name, value in (("idle", -10), ("batch", 1), ("work", 10), ("urgent", 100)):
             await plane.priority(name, value)
         await plane.apply(replica_set("service", replicas=20, cpu="2", priority="work"))
-        await plane.apply(replica_set("filler", replicas=40, cpu="4", priority="idle", leaves=10))
+        await plane.apply(replica_set("filler", replicas=12, cpu="8", priority="idle", leaves=10))
         arrivals = sorted(random.triangular(0, 0.8 * DAY, DAY / 2) for _ in range(PODS))
         passed = 0.0
         for number, moment in enumerate(arrivals):

@@ -72,6 +72,7 @@ class QueueColumns:
         self._world = table.world
         self.units = table.units
         self._version = 0
+        table.sync()  # what it has not seen yet would never be written here
         self._rebuild()
 
     def sync(self) -> None:

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from reprieve.configuration import Settings
@@ -33,6 +33,8 @@ from reprieve.policies.quota_world import QuotaWorld
 from reprieve.world import World
 
 NAME = "quota"
+Sizes = Mapping[str, int]
+"""So many pods of each pod set."""
 
 
 class Nominee(NamedTuple):
@@ -42,14 +44,6 @@ class Nominee(NamedTuple):
     queue: QuotaNode
     assignment: Assignment
     targets: list[Target]
-
-
-class Verdict(NamedTuple):
-    """What became of a head in a cycle."""
-
-    nominee: Nominee
-    outcome: str
-    reason: str = ""
 
 
 class QuotaPolicy:
@@ -63,8 +57,12 @@ class QuotaPolicy:
 
     # One workload
 
-    def nominate(self, facts: WorkloadFacts, forced: Forced | None = None) -> Nominee:
-        """Flavors and victims for one workload; smaller, where it allows that and does not fit whole."""
+    def nominate(self, facts: WorkloadFacts, forced: Forced | None = None, most: Sizes | None = None) -> Nominee:
+        """Flavors and victims for one workload; smaller, where it allows that and does not fit whole.
+
+        `most`: it has preempted for so many pods of each set. It gets no more: else whoever made way for a small one
+        would have made way for a large one.
+        """
         queue = facts.queue
         if queue is None:
             raise LookupError(facts.unit)
@@ -72,12 +70,13 @@ class QuotaPolicy:
         assigner = FlavorAssigner(
             self.quota, facts, queue, lambda key, amount: self._simulate(facts, queue, key, amount)
         )
-        full = assigner.assign(forced=forced)
+        sizes = _sizes(facts, most or {})
+        full = assigner.assign(sizes, forced)
         targets = self.targets(facts, queue, full) if NO_FIT < full.mode < FIT else []
         whole = Nominee(facts, queue, full, targets)
         if full.mode == FIT or targets or not self.settings.gate("PartialAdmission"):
             return whole
-        return self._smaller(whole, assigner, forced) or whole
+        return self._smaller(whole, assigner, forced, sizes) or whole
 
     def targets(self, facts: WorkloadFacts, queue: QuotaNode, assignment: Assignment) -> list[Target]:
         return self._search(self._request(facts, queue, assignment.usage, assignment.contested))
@@ -106,10 +105,10 @@ class QuotaPolicy:
             level = lowest_subtree(queue, key, amount)[0]
         return Rating(PREEMPT if own else RECLAIM, level)
 
-    def _smaller(self, whole: Nominee, assigner: FlavorAssigner, forced: Forced | None) -> Nominee | None:
+    def _smaller(self, whole: Nominee, assigner: FlavorAssigner, forced: Forced | None, sizes: Sizes) -> Nominee | None:
         """Partial admission: the largest size, down to the least counts, that fits or can be made to."""
         pod_sets = whole.facts.workload.spec.pod_sets
-        deltas = {item.name: item.count - item.min_count for item in pod_sets if item.min_count is not None}
+        deltas = {item.name: sizes[item.name] - item.min_count for item in pod_sets if item.min_count is not None}
         total = sum(deltas.values())
         if total <= 0:
             return None
@@ -117,7 +116,7 @@ class QuotaPolicy:
         low, high = 0, total  # how many pods fewer: at `total` it is as small as it may be
         while low <= high:
             middle = (low + high) // 2
-            counts = {item.name: item.count - deltas.get(item.name, 0) * middle // total for item in pod_sets}
+            counts = {name: size - deltas.get(name, 0) * middle // total for name, size in sizes.items()}
             tried = self._try(whole, assigner.assign(counts, forced))
             if tried is not None:
                 best, high = tried, middle - 1
@@ -138,6 +137,16 @@ class QuotaPolicy:
         seconds = seconds_to_wait(nominee.facts.workload, self.settings.quota.wait_before_preemption_seconds)
         until = nominee.facts.created + seconds * 1_000_000
         return until if seconds and until > self.quota.now else None
+
+
+def _sizes(facts: WorkloadFacts, most: Sizes) -> Sizes:
+    """As many pods as it asks for; of those sets that may be smaller, not more than `most`."""
+    return {
+        item.name: item.count
+        if item.min_count is None
+        else max(item.min_count, min(item.count, most.get(item.name, item.count)))
+        for item in facts.workload.spec.pod_sets
+    }
 
 
 class Without:

@@ -7,18 +7,19 @@
 4. A head that needs victims but has none reserves its quota, unless its queue can always reclaim it.
 5. Where the settings say so, as in KEP-83, nobody in a cohort borrows any more after a workload that need not.
 6. Whoever has preempted and still waits comes before all others, but those of its own queue that are more important:
-   else whoever made way for it could slip back, and be preempted again, without end.
+   else whoever made way for it could slip back, and be preempted again, without end. For the same reason it is
+   admitted with no more pods than it has preempted for.
 When the cycle is over the tree is what it was before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from reprieve import texts
 from reprieve.engine.quota import Amounts, FlavorResource, QuotaNode
-from reprieve.policies.quota import Nominee, QuotaPolicy, Without
+from reprieve.policies.quota import Nominee, QuotaPolicy, Sizes, Without
 from reprieve.policies.quota_flavors import FIT, NO_FIT, Forced
 from reprieve.policies.quota_workloads import WorkloadFacts
 
@@ -33,14 +34,20 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-def cycle(policy: QuotaPolicy, parked: Container[str] = (), held: Collection[str] = ()) -> list[Verdict]:
+Held = Mapping[str, Sizes]
+"""Units that have preempted and still wait, with the sizes for which they have."""
+_NOBODY: Held = {}
+
+
+def cycle(policy: QuotaPolicy, parked: Container[str] = (), held: Held = _NOBODY) -> list[Verdict]:
     """One head of each queue: the oldest of the highest priority; `parked` and `held` as in `QuotaWorld.heads`."""
     policy.quota.sync()
-    return _Cycle(policy, held).run([policy.nominate(facts) for facts in policy.quota.heads(parked, held)])
+    heads = policy.quota.heads(parked, held)
+    return _Cycle(policy, held).run([policy.nominate(facts, most=held.get(facts.unit)) for facts in heads])
 
 
 class _Cycle:
-    def __init__(self, policy: QuotaPolicy, held: Collection[str]) -> None:
+    def __init__(self, policy: QuotaPolicy, held: Held) -> None:
         self._policy = policy
         self._held = held
         self._settings = policy.settings
@@ -155,7 +162,7 @@ class _Cycle:
         self._policy.quota.hidden = set(self._claimed)
         try:
             with Without(self._present()):
-                return self._policy.nominate(nominee.facts, Forced(flavors))
+                return self._policy.nominate(nominee.facts, Forced(flavors), self._held.get(nominee.facts.unit))
         finally:
             self._policy.quota.hidden = set()
 

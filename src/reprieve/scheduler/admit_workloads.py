@@ -13,7 +13,7 @@ from reprieve import texts
 from reprieve.clock import Clock
 from reprieve.engine.plan import Plan
 from reprieve.policies import quota_plans
-from reprieve.policies.quota import QuotaPolicy
+from reprieve.policies.quota import QuotaPolicy, Sizes
 from reprieve.policies.quota_cycle import Verdict, cycle
 from reprieve.policies.quota_workloads import WorkloadFacts
 from reprieve.scheduler.effects_quota import QuotaEffects
@@ -48,11 +48,11 @@ class AdmitWorkloads:
         self._clock = clock
         self._shadow = shadow
         self._parked: set[str] = set()
-        self._held: set[str] = set()
+        self._held: dict[str, Sizes] = {}
 
     async def resume(self) -> None:
         """After a restart: finish what was begun, and keep the turn of those for whom somebody has made way."""
-        self._held = set(await self._effects.resume())
+        self._held = dict(await self._effects.resume())
 
     def wake(self) -> None:
         """There is somebody new, or something has changed."""
@@ -111,13 +111,12 @@ class AdmitWorkloads:
         match verdict.outcome:
             case "Fits":
                 await self._effects.admit(nominee, plan, number)
-                self._held.discard(unit)
+                self._held.pop(unit, None)
             case "Preempt":
-                await self._effects.preempt(nominee, plan, number)
-                self._held.add(unit)
+                self._held[unit] = (await self._effects.preempt(nominee, plan, number)).counts
             case "Unschedulable":
                 await self._effects.refuse(nominee, plan, number, gives_up=True)
-                self._held.discard(unit)
+                self._held.pop(unit, None)
                 self._parked.add(unit)
             case _:
                 await self._effects.refuse(nominee, plan, number)

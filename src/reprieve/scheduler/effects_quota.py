@@ -55,7 +55,8 @@ class QuotaEffects:
         """Hold the decision, then tell everybody in the plan that they have to go."""
         record = self._known(nominee.facts.unit)
         victims = [made for victim in plan.victims if (made := self._victim(victim, nominee)) is not None]
-        hold = Hold(preemptor=nominee.facts.unit, victims=victims, decision=decision)
+        counts = {group.name: group.size for group in nominee.assignment.pod_sets}
+        hold = Hold(preemptor=nominee.facts.unit, victims=victims, counts=counts, decision=decision)
         record = await self._patch(record, {"metadata": {"annotations": {HOLD: hold.text()}}})
         await self.evict(hold)
         await self.refuse(nominee, plan)
@@ -126,9 +127,9 @@ class QuotaEffects:
         conditions = {"QuotaReserved": ("False", "Pending", message)}
         return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
 
-    async def resume(self) -> list[str]:
-        """After a restart: tell the rest of the victims of everybody who still waits. Who that is."""
-        unfinished = []
+    async def resume(self) -> dict[str, dict[str, int]]:
+        """After a restart: tell the rest of the victims of everybody who still waits. Who that is, and how large."""
+        unfinished = {}
         for record in self._context.mirror.all(QUOTA_WORKLOADS):
             hold = hold_of(record)
             if hold is None:
@@ -136,7 +137,7 @@ class QuotaEffects:
             if hold.preemptor != record.unit or not _waits(record):
                 await self._let_go(record)
             else:
-                unfinished.append(record.unit)
+                unfinished[record.unit] = hold.counts
                 await self.evict(hold)
         return unfinished
 

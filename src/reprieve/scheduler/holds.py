@@ -40,6 +40,8 @@ class Hold(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Unit to node, for a group: where each of its pods goes."""
     members: dict[Unit, str] = {}
     """Unit to uid, for a group: which pods these are. Later ones of the same names have no place yet."""
+    counts: dict[str, int] = {}
+    """Pod sets of a quota workload: for so many pods of each it has preempted, and more it does not get."""
     decision: int = 0
 
     def text(self) -> str:

@@ -123,4 +123,6 @@ def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str]]:
     loaded = load_objects([config_map], name=CONFIG_MAP)
     problems = [*loaded.errors, *(problem for problem in admit_all(loaded.entries) if problem.severity == "error")]
     found = next((item for item in loaded.objects if isinstance(item, QueueConfiguration)), None)
+    if found is None and not problems:
+        return None, [loop.EMPTY_CONFIGURATION]
     return (None if problems else found), [str(problem) for problem in problems]

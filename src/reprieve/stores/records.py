@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -83,10 +82,6 @@ class Record:
             return READERS[self.resource.api_version, self.resource.kind]
         return READERS[_TYPE.decode(self.raw).apiVersion, self.resource.kind]
 
-    def forget_data(self) -> None:
-        """Keep the bytes only: what is read seldom need not stay decoded."""
-        self._data = None
-
     def __repr__(self) -> str:
         return f"Record({self.unit}@{self.version})"
 
@@ -118,7 +113,3 @@ class Listing(NamedTuple):
 
     records: list[Record]
     version: int
-
-
-def by_unit(records: Iterable[Record]) -> dict[str, Record]:
-    return {record.unit: record for record in records}

@@ -36,7 +36,8 @@ class Writer:
     def __init__(self, journal: Journal, clock: Clock, seed: int | None = None) -> None:
         self.journal = journal
         self.clock = clock
-        self._identities = Identities(seed)
+        # What was given before a restart is not given again after it.
+        self._identities = Identities(None if seed is None else seed + (journal.version << 64))
         self._admission = Admission()
         for shelf in journal.shelves():
             self._admission.put_all(shelf.resource, shelf.records())

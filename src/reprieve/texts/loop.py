@@ -17,15 +17,6 @@ def bound(unit: str, node: str) -> str:
     return f"{unit} was given the node {node}"
 
 
-def nominated(unit: str, domain: str, victims: Sequence[str]) -> str:
-    """For a preemptor: where it will go, and who leaves for it."""
-    return f"{unit} will go to {domain} when {count(len(victims), 'victim')} {_have(victims)} left: {listed(victims)}"
-
-
-def _have(victims: Sequence[str]) -> str:
-    return "has" if len(victims) == 1 else "have"
-
-
 def lost_nomination(unit: str, node: str, preemptor: str) -> str:
     return f"{preemptor} of higher priority takes the place on {node} that was meant for {unit}"
 
@@ -46,6 +37,9 @@ def waits_for_its_turn(unit: str, queue: str) -> str:
 def quota_preempted(preemptor: str, why: str, preemptor_path: str, victim_path: str) -> str:
     """For a quota workload that has to go: both queues, from the top of their cohorts down."""
     return f"Preempted to make room for {preemptor}: {why}; preemptor in {preemptor_path}, victim in {victim_path}"
+
+
+EMPTY_CONFIGURATION = "it is empty; allowed: a list of partitions, each with its queues"
 
 
 def configuration_refused(problems: Sequence[str]) -> str:

@@ -7,30 +7,23 @@ it has, or a pod a second node, and it counts who had to make way.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from reprieve.objects.loading import load_objects
 from reprieve.objects.pods import PREEMPTION_BY_SCHEDULER, pod_slots
-from reprieve.objects.yunikorn import QUEUES_FILE
 from reprieve.resources import Resources
-from reprieve.scheduler.queue_configuration import ACCEPTED
 from reprieve.stores.embedded import EmbeddedStore
 from reprieve.stores.records import Event, Record
 from reprieve.stores.resources import (
-    BINDINGS,
     CLUSTER_QUEUES,
-    EVENTS,
     NODES,
-    POD_GROUPS,
     PODS,
     QUOTA_WORKLOADS,
-    RESOURCES,
     Resource,
     named,
 )
 from tests.federated import Witness
-from tests.planes import Plane, condition
+from tests.planes import condition
 
 COHORTS = named("kueue.x-k8s.io", "Cohort")
 Usage = dict[tuple[str, str], int]
@@ -44,7 +37,6 @@ class Eye:
         self.evictions: Counter[str] = Counter()
         """How often something had to make way: by the name of a pod's owner, a workload or a binding."""
         self.bindings = Witness(store)
-        self._store = store
         self._used: dict[str, dict[str, Resources]] = defaultdict(dict)
         self.homes: dict[str, str] = {}
         """The node of every pod that ever had one, by its uid."""
@@ -54,9 +46,21 @@ class Eye:
         self._workloads: dict[str, Any] = {}
         self._allocatable: dict[str, Resources] = {}
         self.disrupted_groups: set[str] = set()
+        self._attach(store)
+
+    def _attach(self, store: EmbeddedStore) -> None:
         for resource, see in self._eyes().items():
             watch = store.watch(resource, store.version)
             watch.feed = see  # type: ignore[method-assign,assignment]
+
+    async def look_again(self, store: EmbeddedStore) -> None:
+        """After a restart: what is there, and then everything from now on. Bindings are left to others."""
+        self._used.clear()
+        self._workloads.clear()
+        for resource, see in self._eyes().items():
+            for record in (await store.list(resource)).records:
+                see(Event("ADDED", record))
+        self._attach(store)
 
     def _eyes(self) -> dict[Resource, Callable[[Event], None]]:
         return {
@@ -183,75 +187,3 @@ def _quotas(spec: dict[str, Any]) -> dict[tuple[str, str], tuple[int, int | None
 
 def _amount(item: dict[str, Any], name: str) -> int | None:
     return Resources.parse({item["name"]: item[name]}).of(item["name"]) if name in item else None
-
-
-# At rest
-
-
-async def everything(plane: Plane) -> list[dict[str, Any]]:
-    found = [record for resource in RESOURCES.values() for record in (await plane.store.list(resource)).records]
-    return [_as_in_force(record) for record in found if record.resource != EVENTS]
-
-
-def _as_in_force(record: Record) -> dict[str, Any]:
-    """Of queues that were refused, the last good ones count."""
-    accepted = record.metadata.get("annotations", {}).get(ACCEPTED)
-    return {**record.data, "data": {QUEUES_FILE: accepted}} if accepted else record.data
-
-
-async def what_is_wrong(plane: Plane, eye: Eye) -> list[str]:
-    """All that must not be so once everything has come to rest."""
-    return [
-        *eye.faults,
-        *eye.bindings.faults,
-        *[fault async for fault in _silent(plane)],
-        *[fault async for fault in _half_placed(plane, eye)],
-        *await could_still_act(plane),
-    ]
-
-
-async def _silent(plane: Plane) -> Any:
-    """Whoever waits says why."""
-    for pod in (await plane.store.list(PODS)).records:
-        spec = pod.data["spec"]
-        if not spec.get("nodeName") and not spec.get("schedulingGates") and not pod.manifest.finished:
-            told = condition(pod, "PodScheduled")
-            if told.get("status") != "False" or not told.get("message"):
-                yield f"{pod.unit} waits and does not say why"
-            if pod.data["status"].get("nominatedNodeName"):
-                yield f"{pod.unit} is nominated at rest"
-    for workload in (await plane.store.list(QUOTA_WORKLOADS)).records:
-        reserved = condition(workload, "QuotaReserved")
-        if condition(workload, "Finished").get("status") != "True" and not reserved.get("message"):
-            yield f"{workload.unit} waits and does not say why"
-    for binding in (await plane.store.list(BINDINGS)).records:
-        if not condition(binding, "Scheduled").get("message"):
-            yield f"{binding.unit} does not say what became of it"
-
-
-async def _half_placed(plane: Plane, eye: Eye) -> Any:
-    pods = (await plane.store.list(PODS)).records
-    for group in (await plane.store.list(POD_GROUPS)).records:
-        least = group.data["spec"]["schedulingPolicy"].get("gang", {}).get("minCount", 0)
-        whole = "all" in group.data["spec"].get("disruptionMode", {})
-        members = [pod for pod in pods if _group_of(pod) == group.name]
-        placed = sum(1 for pod in members if pod.data["spec"].get("nodeName"))
-        waiting = len(members) > placed  # whose pods were taken away, by its owner, is small and not half placed
-        if 0 < placed < least and waiting and (whole or group.name not in eye.disrupted_groups):
-            yield f"{group.unit} is half placed: {placed} of at least {least}"
-
-
-def _group_of(pod: Record) -> str:
-    name: str = (pod.data["spec"].get("schedulingGroup") or {}).get("podGroupName", "")
-    return name
-
-
-async def could_still_act(plane: Plane) -> list[str]:
-    """Whoever waits, waits for a reason: a scheduler that starts now finds nothing to do for anybody."""
-    planner = plane.plane.planner(load_objects(await everything(plane)), plane.clock())
-    decisions: Iterable[Any] = planner.cycle().decisions
-    return [
-        f"{made.preemptor} could be helped: {made.outcome}: {made.message}"
-        for made in decisions
-        if made.outcome in ("Fits", "Preempt") and not made.preemptor.startswith("Queue/")
-    ]

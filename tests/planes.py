@@ -13,12 +13,8 @@ def test_it() -> None:
 from __future__ import annotations
 
 import asyncio
-import signal
-import traceback
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from reprieve.agents.hollow import EXIT_CODE, RUN_SECONDS, TERMINATION_SECONDS, hollow_node
@@ -39,6 +35,7 @@ from reprieve.stores.resources import (
     Resource,
     resource_of,
 )
+from tests.patience import patience
 
 Dict = dict[str, Any]
 _QUIET = 600.0
@@ -232,32 +229,6 @@ def replica_set(name: str, *, replicas: int = 1, **parts: Any) -> Dict:
 
 
 Story = Callable[[Plane], Awaitable[Any]]
-
-
-class Restless(BaseException):
-    """Somebody is busy without end, and virtual time does not go on. Nobody catches this."""
-
-
-@contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Whoever is busy after so long, in real time, is stopped, and the test has failed: nothing else would end it."""
-    lost: list[str] = []
-
-    def stop(_: int, frame: FrameType | None) -> None:
-        lost.append("".join(traceback.format_stack(frame, limit=6)))
-        raise Restless
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    except Restless:
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    if lost:
-        raise AssertionError(f"still busy after {seconds} seconds:\n{lost[0]}")
 
 
 def live(

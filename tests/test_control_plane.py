@@ -19,7 +19,7 @@ from reprieve.objects.loading import load_objects
 from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.resources import NODES, PODS
-from tests.plane_laws import everything
+from tests.plane_rest import everything
 from tests.planes import Plane, job, live, pod
 
 

@@ -14,7 +14,7 @@ from reprieve.stores.resources import BUDGETS, CONFIG_MAPS, PODS
 from tests.stores.embedded_scene import Scene, at_once
 
 _ROUNDS = 12
-# Writes without a pause and says each write after it was acknowledged: the version, the pod, and what it then was.
+# Writes without a pause and says each write after it was acknowledged: the store's version, the pod, what it then was.
 _WRITER = """
 import asyncio, json, random, sys
 from reprieve.clock import system_clock
@@ -62,7 +62,7 @@ async def main():
             body = record.raw.decode()
         except StoreError:
             body = ""
-        print(json.dumps([record.version, record.name, body]), flush=True)
+        print(json.dumps([store.version, record.name, body]), flush=True)  # a deletion returns what was
 
 asyncio.run(main())
 """

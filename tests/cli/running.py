@@ -83,7 +83,7 @@ class Running:
         self.output = directory / "up.out"
         self.errors = directory / "up.err"
         command = [*REPRIEVE, "up", "--data", str(self.directory), "--port", "0", *options]
-        with self.output.open("ab") as output, self.errors.open("ab") as errors:
+        with self.output.open("wb") as output, self.errors.open("wb") as errors:
             self.process = subprocess.Popen(command, stdout=output, stderr=errors, env=self.environment(**more))
 
     def environment(self, **more: str) -> dict[str, str]:

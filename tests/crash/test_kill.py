@@ -28,7 +28,7 @@ from reprieve.scheduler.history import History
 from reprieve.stores.embedded import EmbeddedStore
 from reprieve.stores.records import Event
 from tests.crash.laws import Books, unsettled
-from tests.crash.load import Diary, Load
+from tests.crash.load import PRIORITIES, Diary, Load
 
 KILLS = int(os.environ.get("REPRIEVE_KILLS", "200"))
 _LONGEST = 0.7
@@ -138,26 +138,39 @@ def _preempting(directory: Path) -> set[str]:
 
 
 def _wasted(directory: Path) -> list[str]:
-    """Preemptors of the highest priority, whom nobody can take a place from, that asked for victims twice."""
+    """Preemptors of the highest priority, whom nobody can take a place from, that had somebody leave twice.
+
+    Where the process died before anybody was told, the decision is made again, and that is right: what counts is that
+    the victims of the first one were told.
+    """
     history = History(directory / "history.db", system_clock)
     try:
         asked: dict[str, int] = {}
         twice = []
         for made in reversed(history.decisions(limit=100_000)):
-            unit = made["preemptor"]
-            if made["policy"] != "pod":
+            unit, number = made["preemptor"], made["id"]
+            if made["policy"] != "pod" or made["outcome"] not in ("Fits", "Preempt"):
                 continue
-            if made["outcome"] == "Fits":
-                asked.pop(unit, None)
-            elif made["outcome"] == "Preempt":
-                plan = (history.decision(made["id"]) or {})["plan"]
-                if unit in asked and all(victim["reason"] for victim in plan["victims"]) and _highest(plan):
-                    twice.append(f"{unit} asked for victims in decisions {asked[unit]} and {made['id']}")
-                asked[unit] = made["id"]
+            before = asked.pop(unit, 0)
+            if made["outcome"] == "Preempt":
+                asked[unit] = number
+            if made["outcome"] == "Preempt" and before and _is_highest(history, number) and _told(history, before):
+                twice.append(f"{unit} had somebody leave by decisions {before} and {number}")
         return twice
     finally:
         history.close()
 
 
-def _highest(plan: dict[str, object]) -> bool:
-    return "100" in str(plan["victims"])
+def _victims(history: History, number: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (history.decision(number) or {"plan": {"victims": []}})["plan"]["victims"]
+    return found
+
+
+def _is_highest(history: History, number: int) -> bool:
+    highest = max(PRIORITIES.values())
+    return any(f"is below {highest}," in victim["message"] for victim in _victims(history, number))
+
+
+def _told(history: History, number: int) -> bool:
+    lines = (line for victim in _victims(history, number) for line in history.story(victim["unit"]))
+    return any(line["step"] == "evicted" and line["decision"] == number for line in lines)

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reprieve.agents.hollow import TERMINATION_SECONDS, hollow_node
-from reprieve.clock import system_clock
+from reprieve.agents.hollow.nodes import TERMINATION_SECONDS, hollow_node
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane, calm_garbage_collection
+from reprieve.model.clock import system_clock
 from reprieve.stores.records import Event
 from reprieve.stores.resources import NODES, PODS, PRIORITY_CLASSES
 

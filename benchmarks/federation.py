@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
 from reprieve.configuration import Settings
-from reprieve.objects import karmada
-from reprieve.objects.meta import Manifest, ObjectMeta, Reference
-from reprieve.policies.federation import FederationPolicy
-from reprieve.resources import Resources
-from reprieve.scheduler.queue import SchedulingQueue
+from reprieve.manifests import karmada
+from reprieve.manifests.meta import Manifest, ObjectMeta, Reference
+from reprieve.model.resources import Resources
+from reprieve.policies.federation.policy import FederationPolicy
+from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.world import World
 
 CLUSTERS = 100

@@ -7,12 +7,12 @@ import msgspec
 from benchmarks.measure import best_of
 from benchmarks.pods import MEBI, NOW, cluster, running
 from reprieve.configuration import Settings
-from reprieve.objects.meta import ObjectMeta
-from reprieve.objects.pods import Pod, SchedulingGroup
-from reprieve.objects.scheduling import GroupPolicy, PodGroup
-from reprieve.policies.groups import Groups
+from reprieve.manifests.meta import ObjectMeta
+from reprieve.manifests.pods import Pod, SchedulingGroup
+from reprieve.manifests.scheduling import GroupPolicy, PodGroup
 from reprieve.policies.pod import PodPolicy
-from reprieve.policies.podgroup import PodGroupPolicy
+from reprieve.policies.podgroup.groups import Groups
+from reprieve.policies.podgroup.policy import PodGroupPolicy
 from reprieve.world import World
 
 # Milliseconds kube-scheduler takes, on two shared cores, for gangs of 8, 64 and 512.

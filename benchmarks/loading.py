@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import best_of, peak_memory
-from reprieve.objects.admission import admit_all
-from reprieve.objects.loading import load
+from reprieve.manifests.admission import admit_all
+from reprieve.manifests.loading import load
 
 NODES = 5_000
 PODS = 100_000

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
 from reprieve.configuration import Settings
-from reprieve.objects.core import Node, NodeStatus
-from reprieve.objects.meta import ObjectMeta
-from reprieve.objects.pods import Container, Pod, PodSpec, PodStatus, ResourceRequirements
-from reprieve.planning import commit
+from reprieve.manifests.core import Node, NodeStatus
+from reprieve.manifests.meta import ObjectMeta
+from reprieve.manifests.pods import Container, Pod, PodSpec, PodStatus, ResourceRequirements
+from reprieve.model.resources import CPU, PODS, Resources
+from reprieve.planning.planner import commit
 from reprieve.policies.pod import PodPolicy
-from reprieve.resources import CPU, PODS, Resources
 from reprieve.world import PodFacts, World, microseconds
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

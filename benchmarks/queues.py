@@ -10,12 +10,12 @@ import msgspec
 from benchmarks.measure import best_of
 from benchmarks.pods import MEBI, NOW, START, cluster, running
 from reprieve.configuration import Settings
-from reprieve.objects.core import Node
-from reprieve.objects.pods import Pod
-from reprieve.objects.yunikorn import Bounds, Partition, Queue, QueueConfiguration, QueueResources
+from reprieve.manifests.core import Node
+from reprieve.manifests.pods import Pod
+from reprieve.manifests.yunikorn import Bounds, Partition, Queue, QueueConfiguration, QueueResources
+from reprieve.model.resources import CPU
 from reprieve.policies.pod import PodPolicy
-from reprieve.policies.queue import QueuePolicy
-from reprieve.resources import CPU
+from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.world import PodFacts, World
 
 # Milliseconds YuniKorn takes for one decision over all nodes, on two shared cores; 1,000 leaves were not measured.

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
 from reprieve.configuration import FairSharing, Settings
-from reprieve.objects import kueue
-from reprieve.objects.core import Namespace
-from reprieve.objects.meta import Condition, LabelSelector, Manifest, ObjectMeta
-from reprieve.objects.pods import Container, PodSpec, PodTemplate, ResourceRequirements
-from reprieve.policies.quota import QuotaPolicy
-from reprieve.policies.quota_cycle import cycle
-from reprieve.resources import CPU, Quantity, Resources
+from reprieve.manifests import kueue
+from reprieve.manifests.core import Namespace
+from reprieve.manifests.meta import Condition, LabelSelector, Manifest, ObjectMeta
+from reprieve.manifests.pods import Container, PodSpec, PodTemplate, ResourceRequirements
+from reprieve.model.resources import CPU, Quantity, Resources
+from reprieve.policies.quota.cycle import cycle
+from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.world import World
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from reprieve.agents.hollow import hollow_node
-from reprieve.clock import Clock, run_virtually, system_clock
+from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
 from reprieve.control_plane import HISTORY_FILE, STORE_FILE, ControlPlane
-from reprieve.objects.loading import load_objects
+from reprieve.manifests.loading import load_objects
+from reprieve.model.clock import Clock, run_virtually, system_clock
 from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.resources import NODES, PODS
-from tests.plane_rest import everything
-from tests.planes import Plane, job, live, pod
+from tests.planes.rest import everything
+from tests.planes.running import Plane, job, live, pod
 
 
 def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:

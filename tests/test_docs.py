@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import pytest
 
-from reprieve.objects.registry import READERS
+from reprieve.manifests.registry import READERS
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 RUN = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("examples/**/README.md"))]
 PAGES = [*RUN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 PROMPT = "$ "

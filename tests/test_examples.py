@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from reprieve.cli import app
-from reprieve.objects import karmada, kueue, pods, scheduling, yunikorn
-from reprieve.objects.loading import load
-from reprieve.objects.priorities import preemption_toleration
+from reprieve.manifests import karmada, kueue, pods, scheduling, yunikorn
+from reprieve.manifests.loading import load
+from reprieve.manifests.priorities import preemption_toleration
+from tests.paths import EXAMPLES
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 DIRECTORIES = sorted(path for path in EXAMPLES.iterdir() if path.name[0].isdigit())
 each_example = pytest.mark.parametrize("example", DIRECTORIES, ids=lambda path: path.name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 import reprieve
-from reprieve import planning
+from reprieve.planning import planner as planning
 
 
 def test_the_public_names() -> None:

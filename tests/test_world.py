@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from reprieve.objects.core import Node
-from reprieve.objects.loading import load_objects
-from reprieve.objects.meta import Manifest
-from reprieve.objects.pods import Pod
-from reprieve.objects.scheduling import PriorityClass
+from reprieve.manifests.core import Node
+from reprieve.manifests.loading import load_objects
+from reprieve.manifests.meta import Manifest
+from reprieve.manifests.pods import Pod
+from reprieve.manifests.scheduling import PriorityClass
 from reprieve.world import NEVER, PodFacts, World
-from tests.builders import container, node, pod, priority_class
+from tests.builders.pods import container, node, pod, priority_class
 
 
 def typed(*manifests: dict[str, Any]) -> list[Manifest]:

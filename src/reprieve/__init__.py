@@ -1,9 +1,9 @@
 """Reprieve decides who makes way: a priority and preemption scheduler for Kubernetes."""
 
-from reprieve.objects.problems import InvalidInput, Problem, ReprieveError
-from reprieve.planning import plan
-from reprieve.questions import Unsupported
-from reprieve.result import Decision, Result
+from reprieve.manifests.problems import InvalidInput, Problem, ReprieveError
+from reprieve.planning.planner import plan
+from reprieve.planning.questions import Unsupported
+from reprieve.planning.result import Decision, Result
 
 __all__ = [
     "Decision",

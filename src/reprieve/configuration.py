@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from reprieve.objects.diagnosis import diagnose, drop_nulls, unknown_fields
-from reprieve.objects.meta import Count, Model
-from reprieve.objects.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
-from reprieve.objects.registry import Reader
-from reprieve.objects.shapes import type_at
+from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
+from reprieve.manifests.meta import Count, Model
+from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
+from reprieve.manifests.registry import Reader
+from reprieve.manifests.shapes import type_at
 
 # Every gate that is known, and whether it is on when nobody says anything.
 GATES: dict[str, bool] = {

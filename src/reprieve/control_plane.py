@@ -16,27 +16,27 @@ from typing import Any, Protocol, runtime_checkable
 
 from prometheus_client import CollectorRegistry
 
-from reprieve.agents.clusters import HollowClusters
-from reprieve.agents.hollow import HollowAgent
-from reprieve.clock import Clock
+from reprieve.agents.hollow.clusters import HollowClusters
+from reprieve.agents.hollow.nodes import HollowAgent
 from reprieve.configuration import Settings, own_plane
-from reprieve.controllers.budgets import BudgetController
-from reprieve.controllers.deployments import DeploymentController
-from reprieve.controllers.federation import Detector
+from reprieve.controllers.federation.detector import Detector
 from reprieve.controllers.garbage import GarbageCollector
-from reprieve.controllers.jobs import JobController
 from reprieve.controllers.namespaces import NamespaceController
-from reprieve.controllers.quota_jobs import QuotaJobs
-from reprieve.controllers.quota_lifecycle import QuotaLifecycle
-from reprieve.controllers.quota_pods import QuotaPods
-from reprieve.controllers.quota_status import QuotaStatus
-from reprieve.controllers.replica_sets import ReplicaSetController
-from reprieve.objects.loading import Loaded
-from reprieve.planning import Planner
+from reprieve.controllers.pods.budgets import BudgetController
+from reprieve.controllers.pods.deployments import DeploymentController
+from reprieve.controllers.pods.jobs import JobController
+from reprieve.controllers.pods.replica_sets import ReplicaSetController
+from reprieve.controllers.quota.jobs import QuotaJobs
+from reprieve.controllers.quota.lifecycle import QuotaLifecycle
+from reprieve.controllers.quota.pods import QuotaPods
+from reprieve.controllers.quota.status import QuotaStatus
+from reprieve.manifests.loading import Loaded
+from reprieve.model.clock import Clock
+from reprieve.planning.planner import Planner
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

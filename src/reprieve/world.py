@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from reprieve.objects.kueue import QuotaWorkload
-from reprieve.objects.meta import Manifest, PreemptionPolicy, find_condition
-from reprieve.objects.pods import Pod, pod_slots
-from reprieve.objects.priorities import PriorityClasses
-from reprieve.objects.scheduling import PriorityClass
-from reprieve.resources import Resources
+from reprieve.manifests.kueue import QuotaWorkload
+from reprieve.manifests.meta import Manifest, PreemptionPolicy, find_condition
+from reprieve.manifests.pods import Pod, pod_slots
+from reprieve.manifests.priorities import PriorityClasses
+from reprieve.manifests.scheduling import PriorityClass
+from reprieve.model.resources import Resources
 
 Key = tuple[str, str]
 """Namespace and name; the namespace is empty for what has none."""

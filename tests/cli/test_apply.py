@@ -13,7 +13,7 @@ import yaml
 
 from reprieve.client.connection import Client
 from reprieve.stores.resources import CONFIG_MAPS
-from tests.builders import pod, to_yaml
+from tests.builders.pods import pod, to_yaml
 from tests.cli.running import HOLLOW, Running, running
 
 

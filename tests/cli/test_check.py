@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from reprieve.objects.scheduling import TOLERATION_SECONDS
-from tests.builders import manifest, metadata, node, pod, priority_class, to_json, to_yaml
+from reprieve.manifests.scheduling import TOLERATION_SECONDS
+from tests.builders.pods import manifest, metadata, node, pod, priority_class, to_json, to_yaml
 from tests.cli.command import REPRIEVE, environment, reprieve
 
 GOOD = [node("n1"), pod("a", cpu="1", priority_class="high"), priority_class("high", 1000)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import pod, to_yaml
+from tests.builders.pods import pod, to_yaml
 from tests.cli.running import HOLLOW, Running, running, until
 
 SLOW = {"annotations": {"reprieve.scheduling/termination-seconds": "600"}}

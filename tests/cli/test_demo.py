@@ -25,7 +25,7 @@ from reprieve.demo.table import is_furnished, rows
 from reprieve.stores.resources import NAMESPACES, NODES, PODS
 from tests.cli.command import REPRIEVE, environment, reprieve
 from tests.cli.running import until
-from tests.planes import Plane, live
+from tests.planes.running import Plane, live
 
 POLICIES = ["pod", "podgroup", "quota", "queue", "federation"]
 

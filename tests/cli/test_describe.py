@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.builders import pod, to_yaml
+from tests.builders.pods import pod, to_yaml
 from tests.cli.running import HOLLOW, Running, running, until
 
 CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}

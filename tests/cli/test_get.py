@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from tests.builders import pod, to_yaml
+from tests.builders.pods import pod, to_yaml
 from tests.cli.command import REPRIEVE
 from tests.cli.running import HOLLOW, Running, running, until
 

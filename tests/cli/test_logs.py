@@ -11,7 +11,7 @@ import pytest
 
 from reprieve.cli.logs import seconds_in
 from reprieve.cli.usage import BadUsage
-from tests.builders import pod, to_yaml
+from tests.builders.pods import pod, to_yaml
 from tests.cli.command import REPRIEVE
 from tests.cli.running import HOLLOW, Running, running, until
 

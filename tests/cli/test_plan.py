@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.builders import budget, node, pod, to_yaml
+from tests.builders.pods import budget, node, pod, to_yaml
 from tests.cli.command import reprieve
+from tests.paths import EXAMPLES
 
 Dict = dict[str, Any]
-EXAMPLES = Path(__file__).parents[2] / "examples"
 NOW = ("--now", "2026-01-01T12:00:00Z")
 WORLD = [node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1), pod("p", cpu="1", priority=10)]
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.builders import budget, item_list, node, pod, to_json, to_yaml
+from tests.builders.pods import budget, item_list, node, pod, to_json, to_yaml
 from tests.cli.command import REPRIEVE, environment, reprieve
-from tests.cli.test_plan import EXAMPLES, NOW, WORLD, plan, text
+from tests.cli.test_plan import NOW, WORLD, plan, text
+from tests.paths import EXAMPLES
 
 Dict = dict[str, Any]
 

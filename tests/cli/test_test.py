@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.builders import node, pod, to_yaml
+from tests.builders.pods import node, pod, to_yaml
 from tests.cli.command import reprieve
+from tests.paths import CONFORMANCE as SHARED
+from tests.paths import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-SHARED = EXAMPLES.parents[1] / "shared" / "conformance"
 SINGLE_PODS = [
     "best-candidate", "dryrun", "eligibility", "observed", "pdb", "postfilter", "preempt", "random", "terminating",
 ]  # fmt: skip

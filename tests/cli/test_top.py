@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.builders import pod, to_yaml
+from tests.builders.pods import pod, to_yaml
 from tests.cli.running import HOLLOW, Running, running, until
 
 FLAVOR = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "any"}}

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import pod, to_yaml
+from tests.builders.pods import pod, to_yaml
 from tests.cli.command import REPRIEVE, environment
 from tests.cli.running import HOLLOW, Running, call, running, until
+from tests.paths import ROOT
 
 
 def test_it_says_where_it_is_what_it_keeps_and_how_to_stop_it(tmp_path: Path) -> None:
@@ -236,7 +237,7 @@ def test_a_terminal_shows_decisions_and_how_full_it_is(tmp_path: Path) -> None:
 
 
 def test_the_script_for_kubectl_is_installed_with_the_package() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["scripts"]["kubectl-reprieve"] == "reprieve.cli:kubectl_plugin"
 
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-from reprieve.clock import Clock, run_virtually, timestamp
 from reprieve.controllers.runner import Controller
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.model.clock import Clock, run_virtually, timestamp
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, Expired, NotFound, StoreError, Unavailable
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import Event, Record

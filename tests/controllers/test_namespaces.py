@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from reprieve.clock import Clock
 from reprieve.controllers.garbage import GarbageCollector
-from reprieve.controllers.jobs import JobController
 from reprieve.controllers.namespaces import NamespaceController
-from reprieve.controllers.replica_sets import ReplicaSetController
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.controllers.pods.jobs import JobController
+from reprieve.controllers.pods.replica_sets import ReplicaSetController
+from reprieve.model.clock import Clock
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.resources import CONFIG_MAPS, JOBS, NAMESPACES, PODS, REPLICA_SETS
 from tests.controllers.harness import (
     Agent,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from reprieve.clock import START, Clock
 from reprieve.controllers.runner import Controller, own_key
 from reprieve.controllers.work_queue import LONGEST_DELAY, WorkQueue
+from reprieve.model.clock import START, Clock
 from reprieve.stores.caches import Cache
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, Invalid
 from reprieve.stores.records import Record
 from reprieve.stores.resources import CONFIG_MAPS

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprieve.resources import NOTHING, Resources
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.model.resources import NOTHING, Resources
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.records import Record
 from reprieve.stores.resources import (
     BINDINGS,

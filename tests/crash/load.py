@@ -12,12 +12,12 @@ import random
 from pathlib import Path
 from typing import Any
 
-from reprieve.agents.clusters import hollow_cluster
-from reprieve.agents.hollow import hollow_node
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.agents.hollow.clusters import hollow_cluster
+from reprieve.agents.hollow.nodes import hollow_node
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import AlreadyExists, NotFound
 from reprieve.stores.resources import CONFIG_MAPS, JOBS, Resource, resource_of
-from tests.planes import Dict, job
+from tests.planes.running import Dict, job
 
 PRIORITIES = {"idle": -1, "low": 1, "middle": 10, "high": 100}
 _NAMES = ("low", "middle", "high")

@@ -21,11 +21,11 @@ from typing import Any
 
 import pytest
 
-from reprieve.clock import system_clock
 from reprieve.configuration import Settings
 from reprieve.control_plane import STORE_FILE, ControlPlane
+from reprieve.model.clock import system_clock
 from reprieve.scheduler.history import History
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.records import Event
 from tests.crash.laws import Books, unsettled
 from tests.crash.load import PRIORITIES, Diary, Load

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import reprieve
-from reprieve.result import Decision
-from tests.builders import budget, container, node, pod
+from reprieve.planning.result import Decision
+from tests.builders.pods import budget, container, node, pod
 from tests.reference.cluster import REQUIRED
 
 Dict = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprieve.resources import amount
+from reprieve.model.resources import amount
 from tests.reference.cluster import REQUIRED, Cluster, Dict, labels_of
 
 PASSES, UNSCHEDULABLE, UNRESOLVABLE = "passes", "unschedulable", "unresolvable"

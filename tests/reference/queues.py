@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reprieve.resources import Resources
-from tests.builders import Dict
+from reprieve.model.resources import Resources
+from tests.builders.pods import Dict
 
 
 class PlainQueues:

@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from reprieve.agents.hollow import HollowAgent, hollow_node
-from reprieve.clock import Clock, run_virtually
+from reprieve.agents.hollow.nodes import HollowAgent, hollow_node
 from reprieve.configuration import Settings, own_plane
+from reprieve.model.clock import Clock, run_virtually
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
 from reprieve.stores.resources import NODES, PODS, PRIORITY_CLASSES, resource_of
-from tests.crashing import Crash, CrashingStore
-from tests.planes import Dict, pod
+from tests.planes.crashing import Crash, CrashingStore
+from tests.planes.running import Dict, pod
 
 _ENOUGH = 60
 

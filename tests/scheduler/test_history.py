@@ -13,7 +13,7 @@ from reprieve.engine.plan import Outcome, Plan, StalePlan, Victim
 from reprieve.engine.reasons import LowerPriority
 from reprieve.scheduler import history as module
 from reprieve.scheduler.history import History
-from tests.planes import Plane, live, replica_set
+from tests.planes.running import Plane, live, replica_set
 
 
 class Watch:

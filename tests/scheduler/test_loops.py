@@ -16,10 +16,10 @@ from random import Random
 
 import pytest
 
-from tests.plane_laws import Eye
-from tests.plane_rest import what_is_wrong
-from tests.planes import Plane, live
-from tests.random_planes import POLICIES, life
+from tests.generators.planes import POLICIES, life
+from tests.planes.laws import Eye
+from tests.planes.rest import what_is_wrong
+from tests.planes.running import Plane, live
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", "75"))
 FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))

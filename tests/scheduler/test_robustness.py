@@ -12,27 +12,27 @@ from typing import Any
 import msgspec
 import pytest
 
-from reprieve.agents.clusters import hollow_cluster
-from reprieve.agents.hollow import hollow_node
-from reprieve.clock import START, Clock, run_virtually
+from reprieve.agents.hollow.clusters import hollow_cluster
+from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane
-from reprieve.deciding import Deciding
 from reprieve.engine.plan import Plan
+from reprieve.model.clock import START, Clock, run_virtually
+from reprieve.policies.deciding import Deciding
 from reprieve.scheduler.history import History
 from reprieve.scheduler.kept_changes import KeptChanges
 from reprieve.scheduler.mirror import Mirror, Seen
-from reprieve.scheduler.pending import PendingUnits
-from reprieve.scheduler.queue import LONGEST_UNSCHEDULABLE, SchedulingQueue
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.scheduler.pods.pending import PendingUnits
+from reprieve.scheduler.scheduling_queue import LONGEST_UNSCHEDULABLE, SchedulingQueue
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
 from reprieve.stores.records import Record, record_from
 from reprieve.stores.resources import CLUSTERS, CONFIG_MAPS, NODES, PODS
 from reprieve.world import World
-from tests.builders import pod_group
-from tests.federated import DEPLOYMENTS, POLICIES, deployment, policy
-from tests.planes import Plane, job, live, pod
-from tests.queue_builders import queues, tree
+from tests.builders.federation import DEPLOYMENTS, POLICIES, deployment, policy
+from tests.builders.pods import pod_group
+from tests.builders.queues import queues, tree
+from tests.planes.running import Plane, job, live, pod
 
 IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}}
 DAY = 24 * 3600.0

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from reprieve.agents.clusters import hollow_cluster
-from reprieve.agents.hollow import HollowAgent
-from reprieve.clock import Clock, run_virtually
+from reprieve.agents.hollow.clusters import hollow_cluster
+from reprieve.agents.hollow.nodes import HollowAgent
 from reprieve.configuration import Settings, own_plane
+from reprieve.model.clock import Clock, run_virtually
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.resources import RESOURCES
-from tests import federated
-from tests.builders import pod_group
+from tests.builders import federation as federated
+from tests.builders.pods import pod_group
+from tests.builders.queues import queues, tree
+from tests.builders.quota import flavor, queue, workload
 from tests.controllers.harness import running
-from tests.planes import Dict, Plane, job, live, pod
-from tests.queue_builders import queues, tree
-from tests.quota_builders import flavor, queue, workload
+from tests.planes.running import Dict, Plane, job, live, pod
 
 
 def _configuration() -> Dict:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from reprieve.configuration import Settings
 from reprieve.stores.resources import EVENTS, RESOURCES
-from tests.plane_laws import Eye
-from tests.plane_rest import what_is_wrong
-from tests.planes import Plane, job, live, pod, replica_set
+from tests.planes.laws import Eye
+from tests.planes.rest import what_is_wrong
+from tests.planes.running import Plane, job, live, pod, replica_set
 
 DAY = 86_400.0
 PODS = 1000

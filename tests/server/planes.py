@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter
 
-from reprieve.clock import Clock, system_clock
 from reprieve.configuration import Settings
-from reprieve.objects.loading import Loaded
-from reprieve.planning import Planner
+from reprieve.manifests.loading import Loaded
+from reprieve.model.clock import Clock, system_clock
+from reprieve.planning.planner import Planner
 from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import NotFound
 from reprieve.stores.resources import NODES, PODS
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reprieve.objects.registry import READERS
+from reprieve.manifests.registry import READERS
 from reprieve.server import openapi
 from reprieve.stores.resources import RESOURCES
 

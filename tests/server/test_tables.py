@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reprieve.server.cells import duration
+from reprieve.server.table_cells import duration
 from reprieve.server.tables import columns_of, table
 from reprieve.stores.records import record_from
 from reprieve.stores.resources import RESOURCES, Resource, find_resource

@@ -11,26 +11,12 @@ from typing import Annotated
 import typer
 
 from reprieve import __version__
-from reprieve.cli import (
-    apply,
-    check,
-    delete,
-    describe,
-    events,
-    explain,
-    get,
-    logs,
-    plan,
-    submit,
-    test,
-    texts,
-    top,
-    up,
-)
+from reprieve.cli import apply, check, delete, describe, events, explain, get, logs, plan, submit, test, top, up
 from reprieve.cli.plain import PlainCommand, PlainGroup
 from reprieve.client.errors import ServerError, Unreachable
-from reprieve.objects.problems import InvalidInput, ReprieveError
-from reprieve.questions import NOW, PREEMPTOR, WHY_NOT
+from reprieve.manifests.problems import InvalidInput, ReprieveError
+from reprieve.planning.questions import NOW, PREEMPTOR, WHY_NOT
+from reprieve.texts import cli as texts
 
 app = typer.Typer(
     name="reprieve",

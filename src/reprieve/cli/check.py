@@ -8,10 +8,10 @@ import msgspec
 import typer
 
 from reprieve.cli.options import Files, Format, Output, Strict
-from reprieve.objects.admission import admit_all
-from reprieve.objects.loading import Loaded, load
-from reprieve.objects.problems import Problem, in_order
-from reprieve.survey import divergences
+from reprieve.manifests.admission import admit_all
+from reprieve.manifests.loading import Loaded, load
+from reprieve.manifests.problems import Problem, in_order
+from reprieve.planning.survey import divergences
 from reprieve.texts import count
 from reprieve.world import World
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from reprieve.cli import texts
 from reprieve.cli.address import default_directory, read_address
 from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import ServerError
+from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from reprieve.cli import texts
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for, targets_in
 from reprieve.cli.manifests import read_manifests
@@ -16,6 +15,7 @@ from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import place_of, short_name
 from reprieve.stores.resources import Resource
+from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client

@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.text import Text
 
 from reprieve.cli.usage import BadUsage
-from reprieve.demo import texts
 from reprieve.demo.player import Player
 from reprieve.demo.scenes import SCENES, classes
+from reprieve.texts import demo as texts
 
 if TYPE_CHECKING:
     from reprieve.control_plane import ControlPlane

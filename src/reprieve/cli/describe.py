@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reprieve.cli import texts
 from reprieve.cli.connecting import connected
 from reprieve.cli.events import events_of, in_order
-from reprieve.cli.explain_live import story_lines
+from reprieve.cli.explain.live import story_lines
 from reprieve.cli.kinds import namespace_for, targets_in
 from reprieve.cli.options import Form, Namespace, Selector, Server, Token
 from reprieve.cli.output import TableText, as_text, columns
 from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import LAST_APPLIED
-from reprieve.objects.registry import unit_name
+from reprieve.manifests.registry import unit_name
 from reprieve.stores.resources import EVENTS, Resource
+from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client

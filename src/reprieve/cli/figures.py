@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from reprieve.objects.core import Node
-from reprieve.objects.meta import find_condition
-from reprieve.objects.pods import Pod, pod_slots
-from reprieve.resources import CPU, NOTHING, PODS, Resources, amount
+from reprieve.manifests.core import Node
+from reprieve.manifests.meta import find_condition
+from reprieve.manifests.pods import Pod, pod_slots
+from reprieve.model.resources import CPU, NOTHING, PODS, Resources, amount
 
 Data = Mapping[str, Any]
 GPU = "nvidia.com/gpu"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reprieve.cli import texts
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import Target, namespace_for, targets_in
 from reprieve.cli.options import AllNamespaces, FieldSelector, Form, Namespace, Selector, Server, Shape, Token, Watching
@@ -15,6 +14,7 @@ from reprieve.cli.usage import BadUsage
 from reprieve.cli.watching import follow, show_changes
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
+from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client

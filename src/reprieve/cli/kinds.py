@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reprieve.cli import texts
 from reprieve.cli.usage import BadUsage
-from reprieve.objects.identity import DEFAULT_NAMESPACE
-from reprieve.objects.problems import nearest
+from reprieve.manifests.identity import DEFAULT_NAMESPACE
+from reprieve.manifests.problems import nearest
 from reprieve.stores.resources import RESOURCES, Resource, find_resource, named
+from reprieve.texts import cli as texts
 
 ALL = "all"
 _WORK = (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reprieve.cli import texts
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for, resource_named
 from reprieve.cli.options import Namespace, Server, Token
@@ -17,6 +16,7 @@ from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
 from reprieve.stores.resources import PODS, Resource
+from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reprieve.cli import texts
 from reprieve.cli.usage import BadUsage
-from reprieve.objects.documents import Document, find_files, read_file
-from reprieve.objects.identity import DEFAULT_NAMESPACE, implied_type, is_list, type_of
-from reprieve.objects.loading import Loaded, load_documents
-from reprieve.objects.problems import InvalidInput
-from reprieve.objects.registry import group_of
+from reprieve.manifests.documents import Document, find_files, read_file
+from reprieve.manifests.identity import DEFAULT_NAMESPACE, implied_type, is_list, type_of
+from reprieve.manifests.loading import Loaded, load_documents
+from reprieve.manifests.problems import InvalidInput
+from reprieve.manifests.registry import group_of
 from reprieve.stores.resources import resource_of
+from reprieve.texts import cli as texts
 
 Data = dict[str, Any]
 _FIRST = (

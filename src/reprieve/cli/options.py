@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from reprieve.configuration import Settings, configure, parse_gates
-from reprieve.objects.documents import read_file
-from reprieve.objects.problems import InvalidInput, Origin, Problem
+from reprieve.manifests.documents import read_file
+from reprieve.manifests.problems import InvalidInput, Origin, Problem
 
 
 class Output(StrEnum):

@@ -10,18 +10,18 @@ import typer
 import yaml
 
 from reprieve import texts
-from reprieve.cli import texts as words
 from reprieve.cli.connecting import connected
 from reprieve.cli.manifests import read_plain
 from reprieve.cli.options import Config, Gates, Now, OptionalFiles, Server, Token, settings_from
 from reprieve.cli.show import show_result
 from reprieve.cli.usage import BadUsage
-from reprieve.objects.loading import load
-from reprieve.objects.problems import Problem
-from reprieve.objects.registry import unit_name
-from reprieve.planning import decide
-from reprieve.questions import unit_of
-from reprieve.result import Result
+from reprieve.manifests.loading import load
+from reprieve.manifests.problems import Problem
+from reprieve.manifests.registry import unit_name
+from reprieve.planning.planner import decide
+from reprieve.planning.questions import unit_of
+from reprieve.planning.result import Result
+from reprieve.texts import cli as words
 
 _MOST_WARNINGS = 20
 _NO_WRAPPING = 10_000

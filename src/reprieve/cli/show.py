@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from reprieve import texts
-from reprieve.result import Decision, Result
+from reprieve.planning.result import Decision, Result
 
 _MOST_ROWS = 10
 _MOST_IN_FULL = 3

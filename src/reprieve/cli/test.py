@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from reprieve.cases import Case, Verdict, read_cases, run_case
 from reprieve.cli.options import Format, Output
+from reprieve.planning.cases import Case, Verdict, read_cases, run_case
 
 Paths = Annotated[
     list[str],

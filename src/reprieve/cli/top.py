@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reprieve.cli import texts
 from reprieve.cli.connecting import connected
 from reprieve.cli.figures import (
     GPU,
@@ -26,10 +25,11 @@ from reprieve.cli.kinds import namespace_for
 from reprieve.cli.options import AllNamespaces, Form, Namespace, Selector, Server, Shape, Token
 from reprieve.cli.output import columns, on_terminal, print_object
 from reprieve.cli.usage import BadUsage
-from reprieve.objects.core import Node
-from reprieve.objects.pods import Pod, pod_requests
-from reprieve.objects.registry import READERS
+from reprieve.manifests.core import Node
+from reprieve.manifests.pods import Pod, pod_requests
+from reprieve.manifests.registry import READERS
 from reprieve.stores.resources import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS
+from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client

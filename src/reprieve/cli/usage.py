@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprieve.objects.problems import ReprieveError
+from reprieve.manifests.problems import ReprieveError
 
 
 class BadUsage(ReprieveError):

@@ -13,7 +13,7 @@ from reprieve.client.connection import Client
 from reprieve.client.errors import Refused
 from reprieve.client.merging import merge_patch_between, merged
 from reprieve.client.paths import LAST_APPLIED, place_of
-from reprieve.stores.merge_keys import Field, fields_of
+from reprieve.stores.api.merge_keys import Field, fields_of
 from reprieve.stores.resources import NODES, Resource
 
 Data = dict[str, Any]

@@ -7,7 +7,7 @@ ServerError
 
 from __future__ import annotations
 
-from reprieve.objects.problems import ReprieveError
+from reprieve.manifests.problems import ReprieveError
 
 
 class ServerError(ReprieveError):

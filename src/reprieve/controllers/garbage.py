@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from reprieve.clock import Clock
 from reprieve.controllers.owners import OWNABLE, Key, Owners, key_of, key_of_owner, ownership
 from reprieve.controllers.runner import Controller
-from reprieve.stores.deletion import FOREGROUND, ORPHAN
+from reprieve.model.clock import Clock
+from reprieve.stores.embedded.deletion import FOREGROUND, ORPHAN
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.protocol import Propagation, Store
 from reprieve.stores.records import Record

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve.clock import Clock
-from reprieve.controllers import texts
 from reprieve.controllers.runner import Controller, own_key
+from reprieve.model.clock import Clock
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import EVENTS, NAMESPACES, PODS, RESOURCES, Resource
 from reprieve.stores.writing import is_leaving, set_condition
+from reprieve.texts import controllers as texts
 
 _FINALIZER = "kubernetes"
 _LOOK_AGAIN = 1.0

@@ -17,8 +17,8 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from reprieve.clock import Clock, timestamp
 from reprieve.controllers.work_queue import FIRST_DELAY, LONGEST_DELAY, WorkQueue
+from reprieve.model.clock import Clock, timestamp
 from reprieve.stores import writing
 from reprieve.stores.caches import GATHER, Cache, Changed, Index
 from reprieve.stores.errors import AlreadyExists, Conflict, NotFound, StoreError

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reprieve.clock import Clock, precise_timestamp
-from reprieve.demo import texts
 from reprieve.demo.scenes import Scene
 from reprieve.demo.stage import Stage, Standing, Work
+from reprieve.model.clock import Clock, precise_timestamp
 from reprieve.scheduler.history import History
 from reprieve.stores.resources import PODS
+from reprieve.texts import demo as texts
 
 Decision = dict[str, Any]
 _MOST = 2_000

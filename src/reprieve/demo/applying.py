@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reprieve.demo import texts
 from reprieve.demo.scenes import LABEL, Data, Scene
-from reprieve.objects.problems import ReprieveError
-from reprieve.objects.yunikorn import CONFIG_MAP
+from reprieve.manifests.problems import ReprieveError
+from reprieve.manifests.yunikorn import CONFIG_MAP
 from reprieve.stores.errors import AlreadyExists, NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import CONFIG_MAPS, NAMESPACES, resource_of
+from reprieve.texts import demo as texts
 
 
 class InTheWay(ReprieveError):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
-from reprieve.demo import texts
 from reprieve.demo.accounts import Accounts, Decision
 from reprieve.demo.happenings import Happening, Kind
 from reprieve.demo.stage import Stage, Work
+from reprieve.texts import demo as texts
 
 Line = tuple[str, str]
 """A sentence, and the outcome of the decision that it tells of."""

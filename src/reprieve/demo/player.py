@@ -10,9 +10,7 @@ from datetime import datetime
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from reprieve.clock import precise_timestamp
 from reprieve.control_plane import ControlPlane
-from reprieve.demo import texts
 from reprieve.demo.accounts import Accounts
 from reprieve.demo.applying import InTheWay, apply, begin_to_clear, is_clear
 from reprieve.demo.happenings import Happenings
@@ -20,7 +18,9 @@ from reprieve.demo.narrator import Narrator
 from reprieve.demo.scenes import IMPORTANT, LOW, STAGE, TOO_LARGE, Act, Data, Scene
 from reprieve.demo.stage import Stage, Work
 from reprieve.demo.table import is_furnished, table
+from reprieve.model.clock import precise_timestamp
 from reprieve.stores.errors import StoreError
+from reprieve.texts import demo as texts
 from reprieve.texts import history
 
 _GATHER = 0.25

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from reprieve.agents.clusters import GRACE_SECONDS
-from reprieve.agents.hollow import RUN_SECONDS, TERMINATION_SECONDS
+from reprieve.agents.hollow.clusters import GRACE_SECONDS
+from reprieve.agents.hollow.nodes import RUN_SECONDS, TERMINATION_SECONDS
 
 Data = dict[str, Any]
 LABEL = "reprieve.scheduling/demo"

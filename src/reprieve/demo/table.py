@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import yaml
 from rich.table import Table
 
-from reprieve.demo import texts
 from reprieve.demo.scenes import LABEL, Scene
 from reprieve.demo.stage import Stage
-from reprieve.objects.pods import pod_slots
-from reprieve.objects.yunikorn import CONFIG_MAP, QUEUES_FILE
-from reprieve.policies.federation_bindings import FINISHED
-from reprieve.policies.queue_pods import queue_name
-from reprieve.resources import CPU, amount
+from reprieve.manifests.pods import pod_slots
+from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE
+from reprieve.model.resources import CPU, amount
+from reprieve.policies.federation.bindings import FINISHED
+from reprieve.policies.queue.pods import queue_name
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS, CLUSTER_QUEUES, CLUSTERS, CONFIG_MAPS, NODES, PODS, QUOTA_WORKLOADS
 from reprieve.stores.writing import has_condition, is_leaving
+from reprieve.texts import demo as texts
 
 RUNS, LEAVES, WAITS = "runs", "leaves", "waits"
 _RATIOS = (4, 3, 6, 5, 5)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reprieve.engine.columns import Ints, Mask
+from reprieve.engine.arrays import Ints, Mask
 
 Amounts = NDArray[Any]
 _COUNTABLE = 2**62

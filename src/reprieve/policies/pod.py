@@ -24,17 +24,17 @@ import numpy as np
 
 from reprieve import texts
 from reprieve.configuration import Settings
-from reprieve.engine.budgets import Budgets
-from reprieve.engine.columns import Ints
-from reprieve.engine.labels import NodeLabels
-from reprieve.engine.outlook import Outlook, Rule
+from reprieve.engine.arrays import Ints
+from reprieve.engine.nodes.budgets import Budgets
+from reprieve.engine.nodes.labels import NodeLabels
+from reprieve.engine.nodes.rules import KnownClass, OnlyLowerPriority, Tolerating
+from reprieve.engine.nodes.scoring import best_node
+from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.units import Units
+from reprieve.engine.nodes.view import Outlook, Rule
 from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
 from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reason, Reprieved
-from reprieve.engine.rules import KnownClass, OnlyLowerPriority, Tolerating
-from reprieve.engine.scoring import best_node
-from reprieve.engine.search import TIE_BREAK, Choice, Criterion, choose
-from reprieve.engine.table import NodeTable
-from reprieve.engine.units import Units
+from reprieve.engine.steps import TIE_BREAK, Choice, Criterion, choose
 from reprieve.world import NEVER, PodFacts, World
 
 NAME = "pod"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reprieve.clock import Clock
+from reprieve.model.clock import Clock
 from reprieve.scheduler.events import EventKind, Recorder
 from reprieve.scheduler.mirror import Mirror
 from reprieve.stores.protocol import Store

@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from reprieve.clock import Clock, timestamp
+from reprieve.model.clock import Clock, timestamp
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

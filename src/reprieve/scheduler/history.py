@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from reprieve.clock import Clock, precise_timestamp
 from reprieve.engine.plan import Plan, StalePlan
-from reprieve.result import Decision, decision
+from reprieve.model.clock import Clock, precise_timestamp
+from reprieve.planning.result import Decision, decision
 
 Step = Literal["queued", "tried", "nominated", "bound", "admitted", "scheduled", "evicted", "gone", "held"]
 

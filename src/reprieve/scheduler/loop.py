@@ -17,28 +17,28 @@ from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 
-from reprieve.clock import Clock
 from reprieve.configuration import Settings
-from reprieve.deciding import OWN_NAME, Deciding
-from reprieve.scheduler import effects_federation
-from reprieve.scheduler.admit_workloads import CYCLE, AdmitWorkloads
+from reprieve.model.clock import Clock
+from reprieve.policies.deciding import OWN_NAME, Deciding
 from reprieve.scheduler.context import Context
-from reprieve.scheduler.effects_pods import PodEffects
-from reprieve.scheduler.effects_quota import QuotaEffects
+from reprieve.scheduler.decision_log import Journal
 from reprieve.scheduler.events import Recorder
+from reprieve.scheduler.federation import effects as effects_federation
+from reprieve.scheduler.federation.turn import ScheduleBindings
 from reprieve.scheduler.history import History
-from reprieve.scheduler.journal import Journal
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Mirror
-from reprieve.scheduler.pending import PendingUnits
-from reprieve.scheduler.place_pods import PlacePods
-from reprieve.scheduler.queue import Part, SchedulingQueue
-from reprieve.scheduler.queue_configuration import QueueConfigurations
-from reprieve.scheduler.queue_limits import LIMITS, QueueLimits
+from reprieve.scheduler.pods.effects import PodEffects
+from reprieve.scheduler.pods.pending import PendingUnits
+from reprieve.scheduler.pods.resume import ResumePods
+from reprieve.scheduler.pods.turn import PlacePods
+from reprieve.scheduler.pods.wakeups import Wakeups
+from reprieve.scheduler.queues.configuration import QueueConfigurations
+from reprieve.scheduler.queues.limits import LIMITS, QueueLimits
+from reprieve.scheduler.quota.effects import QuotaEffects
+from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads
 from reprieve.scheduler.reactions import Reactions
-from reprieve.scheduler.resume_pods import ResumePods
-from reprieve.scheduler.schedule_bindings import ScheduleBindings
-from reprieve.scheduler.wakeups import Wakeups
+from reprieve.scheduler.scheduling_queue import Part, SchedulingQueue
 from reprieve.stores.errors import Conflict, NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.resources import BINDINGS, CLUSTER_BINDINGS

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reprieve.objects.kueue import ClusterQueue, LocalQueue
-from reprieve.objects.scheduling import PodGroup
-from reprieve.objects.scheduling import Workload as GroupWorkload
+from reprieve.manifests.kueue import ClusterQueue, LocalQueue
+from reprieve.manifests.scheduling import PodGroup
+from reprieve.manifests.scheduling import Workload as GroupWorkload
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store

@@ -10,17 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from reprieve.scheduler.admit_workloads import AdmitWorkloads
-from reprieve.scheduler.history import History
-from reprieve.scheduler.kept_changes import KeptChanges
-from reprieve.scheduler.mirror import Seen, alike
-from reprieve.scheduler.pending import PendingUnits
-from reprieve.scheduler.queue import SchedulingQueue
-from reprieve.scheduler.queue_configuration import QueueConfigurations
-from reprieve.scheduler.queue_limits import QueueLimits
-from reprieve.scheduler.schedule_bindings import ScheduleBindings
-from reprieve.scheduler.wakeups import Wakeups
-from reprieve.scheduler.what_counts import (
+from reprieve.scheduler.changes import (
     QuotaState,
     asks_anew,
     company,
@@ -31,6 +21,16 @@ from reprieve.scheduler.what_counts import (
     offers,
     spec_of,
 )
+from reprieve.scheduler.federation.turn import ScheduleBindings
+from reprieve.scheduler.history import History
+from reprieve.scheduler.kept_changes import KeptChanges
+from reprieve.scheduler.mirror import Seen, alike
+from reprieve.scheduler.pods.pending import PendingUnits
+from reprieve.scheduler.pods.wakeups import Wakeups
+from reprieve.scheduler.queues.configuration import QueueConfigurations
+from reprieve.scheduler.queues.limits import QueueLimits
+from reprieve.scheduler.quota.turn import AdmitWorkloads
+from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.stores.resources import (
     BINDINGS,
     BUDGETS,
@@ -44,7 +44,7 @@ from reprieve.stores.resources import (
     QUOTA_WORKLOADS,
     Resource,
 )
-from reprieve.texts import loop
+from reprieve.texts import events as loop
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from reprieve.server import texts
 from reprieve.server.answers import NotAcceptable
+from reprieve.texts import server as texts
 
 
 class Form(Enum):

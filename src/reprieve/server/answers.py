@@ -10,8 +10,8 @@ from litestar import Response
 from litestar.response import Stream
 from litestar.response.base import ASGIResponse
 
-from reprieve.server import texts
 from reprieve.stores.errors import MethodNotAllowed, StoreError
+from reprieve.texts import server as texts
 
 JSON = "application/json"
 

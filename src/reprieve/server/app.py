@@ -12,17 +12,18 @@ from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from reprieve.server import discovery, openapi, own, texts, what_if
+from reprieve.server import discovery, openapi, own, what_if
 from reprieve.server.accepting import form_of, wants_aggregated
 from reprieve.server.answers import InternalError, WrongMethod, error_answer, json_answer
-from reprieve.server.calls import Call
-from reprieve.server.chunks import Chunks
 from reprieve.server.guard import METHODS, Guard
+from reprieve.server.list_pages import Chunks
 from reprieve.server.paths import segments_of, target_of
 from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
+from reprieve.server.requests import Call
 from reprieve.server.verbs import Answer, verb_of
 from reprieve.stores.errors import NotFound, StoreError, Unavailable
+from reprieve.texts import server as texts
 
 _LOG = logging.getLogger("reprieve.server")
 AnyRequest = Request[Any, Any, Any]

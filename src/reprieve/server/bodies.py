@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from litestar import Request
 
-from reprieve.objects.yaml_reader import SyntaxProblem, read_yaml
-from reprieve.server import texts
+from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
 from reprieve.server.paths import Target
 from reprieve.stores.errors import BadRequest, TooLarge, UnsupportedMediaType
+from reprieve.texts import server as texts
 
 LIMIT = 3 * 1024 * 1024
 # A client that is still sending does not read: so much is read and thrown away before it is told.

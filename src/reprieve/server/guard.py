@@ -11,9 +11,9 @@ import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
 
-from reprieve.server import texts
 from reprieve.server.answers import Unauthorized, WrongMethod
 from reprieve.stores.errors import Forbidden, StoreError
+from reprieve.texts import server as texts
 
 _OPEN = ("/healthz", "/livez", "/readyz")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -7,7 +7,7 @@ from typing import Any
 from reprieve.server.paths import subresources
 from reprieve.server.queries import LARGEST
 from reprieve.server.schemas import Schema, name_of, reference
-from reprieve.stores.patches import MEDIA_TYPES
+from reprieve.stores.api.patches import MEDIA_TYPES
 from reprieve.stores.resources import Resource
 
 _JSON = "application/json"

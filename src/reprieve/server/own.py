@@ -7,12 +7,12 @@ from typing import Any
 from litestar import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from reprieve.objects.registry import KINDS, unit_name
-from reprieve.server import texts
+from reprieve.manifests.registry import KINDS, unit_name
 from reprieve.server.answers import json_answer, text_answer
 from reprieve.server.plane import History, Plane
 from reprieve.server.queries import Query
 from reprieve.stores.errors import NotFound, Unavailable
+from reprieve.texts import server as texts
 
 MOST = 1000
 _USUAL = 50

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from reprieve.objects.registry import KINDS
-from reprieve.result import Decision
+from reprieve.manifests.registry import KINDS
+from reprieve.planning.result import Decision
 from reprieve.server.operations import content, responses
 from reprieve.server.own import MOST
 from reprieve.server.schemas import Schema, reference

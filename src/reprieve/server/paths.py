@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from reprieve.server import texts
 from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.stores.resources import NAMESPACES, PODS, RESOURCES, Resource
+from reprieve.texts import server as texts
 
 
 class Target(NamedTuple):

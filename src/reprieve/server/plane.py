@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry
 
-from reprieve.clock import Clock
-from reprieve.objects.loading import Loaded
-from reprieve.planning import Planner
+from reprieve.manifests.loading import Loaded
+from reprieve.model.clock import Clock
+from reprieve.planning.planner import Planner
 from reprieve.stores.protocol import Store
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl
 
-from reprieve.server import texts
 from reprieve.stores.errors import BadRequest
+from reprieve.texts import server as texts
 
 LARGEST = 2**63 - 1
 LONGEST_WATCH = 24 * 3600

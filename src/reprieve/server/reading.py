@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 from litestar import Response
 
-from reprieve.server import tables, texts
+from reprieve.server import tables
 from reprieve.server.accepting import Form
 from reprieve.server.answers import Timeout, json_answer, raw_answer
-from reprieve.server.calls import Call
-from reprieve.server.chunks import Part, after, read_token
+from reprieve.server.list_pages import Part, after, read_token
 from reprieve.server.queries import LARGEST, Query
+from reprieve.server.requests import Call
 from reprieve.stores.errors import BadRequest, Expired
 from reprieve.stores.records import Listing, Record
+from reprieve.texts import server as texts
 
 
 async def get(call: Call) -> Response[bytes]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import inspect
 
-from reprieve.objects import core, meta, pods
-from reprieve.objects.registry import READERS
-from reprieve.objects.unread import UNREAD
-from reprieve.resources import Quantity
+from reprieve.manifests import core, meta, pods
+from reprieve.manifests.registry import READERS
+from reprieve.manifests.unread import UNREAD
+from reprieve.model.resources import Quantity
 from reprieve.server.queries import LARGEST, PROPAGATIONS
-from reprieve.stores import served
+from reprieve.stores.api import served
 
 Schema = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"

@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager, nullcontext
 import uvicorn
 from litestar import Litestar
 
-from reprieve.objects.problems import ReprieveError
-from reprieve.server import texts
+from reprieve.manifests.problems import ReprieveError
 from reprieve.server.guard import is_loopback
+from reprieve.texts import server as texts
 
 _BACKLOG = 2048
 _GRACE_SECONDS = 5

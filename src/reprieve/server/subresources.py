@@ -8,14 +8,15 @@ from typing import Any
 
 from litestar import Response
 
-from reprieve.server import bodies, texts
+from reprieve.server import bodies
 from reprieve.server.answers import Streamed, json_answer, success
-from reprieve.server.calls import Call
-from reprieve.server.cells import objects, text
+from reprieve.server.requests import Call
+from reprieve.server.table_cells import objects, text
 from reprieve.server.writing import delete_options
 from reprieve.stores.errors import BadRequest, StoreError
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS
+from reprieve.texts import server as texts
 
 _CONTAINERS = ("containers", "initContainers")
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from reprieve.server import cells
-from reprieve.server.cells import dig, holds, number, text
+from reprieve.server import table_cells as cells
+from reprieve.server.table_cells import dig, holds, number, text
 from reprieve.stores.records import Record
 from reprieve.stores.resources import Resource
 

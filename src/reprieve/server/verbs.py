@@ -8,7 +8,7 @@ from litestar import Response
 
 from reprieve.server import reading, subresources, watching, writing
 from reprieve.server.answers import Streamed, WrongMethod
-from reprieve.server.calls import Call
+from reprieve.server.requests import Call
 
 Answer = Response[bytes] | Streamed
 Verb = Callable[[Call], Awaitable[Answer]]

@@ -18,13 +18,13 @@ import msgspec
 from reprieve.server import tables
 from reprieve.server.accepting import Form
 from reprieve.server.answers import JSON, Streamed
-from reprieve.server.calls import Call
 from reprieve.server.queries import LONGEST_WATCH
 from reprieve.server.reading import include, selected
+from reprieve.server.requests import Call
+from reprieve.stores.api.selectors import field_selector, label_selector
 from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import Event, Record
-from reprieve.stores.selectors import field_selector, label_selector
 
 BOOKMARK_EVERY = 60.0
 _INITIAL_END = "k8s.io/initial-events-end"

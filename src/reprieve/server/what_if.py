@@ -9,18 +9,19 @@ from typing import Any
 
 from litestar import Response
 
-from reprieve.objects.loading import Loaded, load_objects, load_text
-from reprieve.objects.problems import InvalidInput
-from reprieve.planning import usable
-from reprieve.questions import Unsupported, moment_of
-from reprieve.result import Result
-from reprieve.server import bodies, texts
+from reprieve.manifests.loading import Loaded, load_objects, load_text
+from reprieve.manifests.problems import InvalidInput
+from reprieve.planning.planner import usable
+from reprieve.planning.questions import Unsupported, moment_of
+from reprieve.planning.result import Result
+from reprieve.server import bodies
 from reprieve.server.answers import json_answer
 from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
 from reprieve.stores.errors import BadRequest, Invalid
 from reprieve.stores.records import Record
 from reprieve.stores.resources import EVENTS, RESOURCES
+from reprieve.texts import server as texts
 
 _FIELDS = {"for": "text", "now": "a time such as 2026-01-01T12:00:00Z"}
 

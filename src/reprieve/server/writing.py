@@ -6,17 +6,18 @@ from typing import Any, NamedTuple
 
 from litestar import Response
 
-from reprieve.server import bodies, texts
+from reprieve.server import bodies
 from reprieve.server.answers import json_answer, raw_answer, success
-from reprieve.server.calls import Call
-from reprieve.server.chunks import Part
+from reprieve.server.list_pages import Part
 from reprieve.server.queries import PROPAGATIONS
 from reprieve.server.reading import list_metadata, raw_list, selected, shown
+from reprieve.server.requests import Call
+from reprieve.stores.api.patches import MEDIA_TYPES, patch_type
 from reprieve.stores.errors import BadRequest, NotFound
-from reprieve.stores.patches import MEDIA_TYPES, patch_type
 from reprieve.stores.protocol import PatchType, Propagation, Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, Resource
+from reprieve.texts import server as texts
 
 _LONGEST_GRACE = 2**31 - 1
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from reprieve.objects.problems import ReprieveError
+from reprieve.manifests.problems import ReprieveError
 
 
 class StoreError(ReprieveError):

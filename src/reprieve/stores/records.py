@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from reprieve.objects.registry import READERS, Reader, unit_name
+from reprieve.manifests.registry import READERS, Reader, unit_name
 from reprieve.stores.resources import Resource
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]

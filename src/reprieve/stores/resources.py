@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from reprieve.objects.registry import NAMESPACED, READERS, group_of
+from reprieve.manifests.registry import NAMESPACED, READERS, group_of
 
 
 class Resource(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from reprieve.clock import timestamp
+from reprieve.model.clock import timestamp
 from reprieve.stores.errors import Conflict
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reprieve.resources import Resources, print_amount
+from reprieve.model.resources import Resources, print_amount
 from reprieve.texts.parts import count, listed
 
 # Why a cluster is out; each goes on from "frankfurt is ...".

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reprieve.resources import print_amount
+from reprieve.model.resources import print_amount
 from reprieve.texts.parts import listed, moment
 
 NOBODY_MAY_GO = "nobody may be asked to make way"

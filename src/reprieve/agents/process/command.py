@@ -1,0 +1,199 @@
+"""The process that a container is to be: its command, and its variables with whatever they refer to.
+
+1. Values come from the manifest, from fields of the pod, from what its containers ask for, and from ConfigMaps.
+2. A ConfigMap or key that is not there may still come: the container waits for it. It is passed over where the
+   manifest calls it optional.
+3. Any other source will never be there: the container cannot run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from reprieve.agents.process.containers import ContainerSpec, InvalidContainer, PodIdentity
+from reprieve.agents.process.environment import environment, expand
+from reprieve.agents.process.gpus import Devices, NotEnoughDevices
+from reprieve.agents.process.machine import GPU
+from reprieve.agents.process.specs import (
+    CREATE_ERROR,
+    CannotRun,
+    ContainerTask,
+    FieldReference,
+    KeyReference,
+    MapReference,
+    NotYet,
+    ResourceReference,
+    ValueSource,
+    Variable,
+    VariableSource,
+)
+from reprieve.manifests.pods import Container
+from reprieve.model.resources import CPU, Quantity, QuantityError, Resources
+from reprieve.stores.errors import NotFound
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import CONFIG_MAPS
+from reprieve.texts import agents as texts
+
+_SOURCES = ("value", "fieldRef", "resourceFieldRef", "configMapKeyRef")
+_MANY_SOURCES = ("configMapRef",)
+_FIELDS = ("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName")
+_ITEM = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
+_ALLOWED_FIELDS = (*_FIELDS, "metadata.labels['KEY']", "metadata.annotations['KEY']")
+_UNIT = 10**9
+
+
+class Surroundings(msgspec.Struct):
+    """What containers find on this machine."""
+
+    node: str
+    root: Path
+    store: Store
+    own: Mapping[str, str]
+    capacity: Resources
+    devices: Devices
+
+
+def identity_of(pod: Record, node: str) -> PodIdentity:
+    return PodIdentity(pod.namespace, pod.name, pod.uid, node)
+
+
+def owner_of(pod: Record, container: str) -> str:
+    """Who is given devices."""
+    return f"{pod.uid}/{container}"
+
+
+async def specification(around: Surroundings, pod: Record, task: ContainerTask, home: Path) -> ContainerSpec:
+    """The process of a container; `home` is where it begins when it does not say otherwise."""
+    if not task.command:
+        raise CannotRun(texts.NO_COMMAND, CREATE_ERROR)
+    asked = await _Variables(around, pod, task.name).asked(task)
+    owner = owner_of(pod, task.name)
+    count = _resources(pod, task.name).resources.effective.of(GPU)
+    try:
+        given = around.devices.assign(owner, count) if count else ()
+    except NotEnoughDevices as problem:
+        raise NotYet(str(problem), "InsufficientDevices") from None
+    identity = identity_of(pod, around.node)
+    variables = environment(around.own, identity, task.name, asked, around.devices.variables(owner))
+    spec = ContainerSpec(
+        pod=identity,
+        name=task.name,
+        command=tuple(expand(word, variables) for word in (*task.command, *(task.args or ()))),
+        environment=variables,
+        working_directory=task.working_dir or str(home),
+        devices=given,
+    )
+    try:
+        spec.validate()
+    except InvalidContainer as problem:
+        around.devices.release(owner)
+        raise CannotRun(str(problem)) from None
+    return spec
+
+
+def _resources(pod: Record, name: str) -> Container:
+    spec = pod.manifest.spec
+    found = (each for each in (*spec.containers, *spec.init_containers) if each.name == name)
+    container: Container | None = next(found, None)
+    if container is None:
+        raise CannotRun(texts.unknown_container(name))
+    return container
+
+
+class _Variables:
+    """The variables of one container, looked up."""
+
+    def __init__(self, around: Surroundings, pod: Record, container: str) -> None:
+        self._around, self._pod, self._container = around, pod, container
+
+    async def asked(self, task: ContainerTask) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = []
+        for source in task.env_from or ():
+            found += await self._all_of(source)
+        for variable in task.env or ():
+            value = await self._value(variable)
+            if value is not None:
+                found.append((variable.name, value))
+        return found
+
+    async def _value(self, variable: Variable) -> str | None:
+        """None: it is optional, and there is nothing. Only what the manifest itself says may refer to variables."""
+        if variable.value_from is None:
+            return variable.value or ""
+        found = await self._referred(variable.name, variable.value_from)
+        return None if found is None else _literal(found)
+
+    async def _referred(self, name: str, source: ValueSource) -> str | None:
+        match source:
+            case ValueSource(field_ref=FieldReference() as field):
+                return self._field(field.field_path)
+            case ValueSource(resource_field_ref=ResourceReference() as resource):
+                return self._amount(resource)
+            case ValueSource(config_map_key_ref=KeyReference() as key):
+                return await self._key(key)
+        raise CannotRun(texts.unsupported_source(name, _SOURCES))
+
+    def _field(self, path: str) -> str:
+        item = _ITEM.fullmatch(path)
+        if item is not None:
+            values: dict[str, str] = self._pod.metadata.get(item[1]) or {}
+            return values.get(item[2], "")
+        known = dict(zip(_FIELDS, (self._pod.name, self._pod.namespace, self._pod.uid, self._around.node), strict=True))
+        if path not in known:
+            raise CannotRun(texts.unsupported_field(path, _ALLOWED_FIELDS))
+        return known[path]
+
+    def _amount(self, reference: ResourceReference) -> str:
+        """How much a container asks for, in units of the divisor; without a limit, it is all that the node has."""
+        kind, _, name = reference.resource.partition(".")
+        if kind not in ("limits", "requests") or not name:
+            raise CannotRun(texts.unsupported_field(reference.resource, ("limits.RESOURCE", "requests.RESOURCE")))
+        asked = _resources(self._pod, reference.container_name or self._container).resources
+        amounts = asked.effective if kind == "requests" else Resources({**self._around.capacity, **asked.limits})
+        nano = amounts.of(name) * (_UNIT // 1000 if name == CPU else _UNIT)
+        return str(-(-nano // _divisor(reference)))
+
+    async def _key(self, reference: KeyReference) -> str | None:
+        values = await self._map(reference.name, optional=bool(reference.optional))
+        if reference.key not in values and not reference.optional:
+            raise NotYet(texts.key_missing(reference.name, reference.key))
+        return values.get(reference.key)
+
+    async def _all_of(self, source: VariableSource) -> list[tuple[str, str]]:
+        reference = source.config_map_ref
+        if not isinstance(reference, MapReference):
+            raise CannotRun(texts.unsupported_source(f"{source.prefix or ''}*", _MANY_SOURCES))
+        values = await self._map(reference.name, optional=bool(reference.optional))
+        return [(f"{source.prefix or ''}{name}", _literal(value)) for name, value in sorted(values.items())]
+
+    async def _map(self, name: str, *, optional: bool) -> dict[str, str]:
+        try:
+            found = await self._around.store.get(CONFIG_MAPS, name, self._pod.namespace)
+        except NotFound:
+            if optional:
+                return {}
+            raise NotYet(texts.config_map_missing(name)) from None
+        values: dict[str, str] = found.data.get("data") or {}
+        return values
+
+
+def _literal(text: str) -> str:
+    """Text in which nothing is taken for a reference."""
+    return text.replace("$", "$$")
+
+
+def _divisor(reference: ResourceReference) -> int:
+    if reference.divisor in (None, "", "0", 0):
+        return _UNIT
+    try:
+        nano = Quantity.parse(reference.divisor or 1).nano
+    except QuantityError:
+        nano = 0
+    if nano <= 0:
+        raise CannotRun(texts.bad_divisor(reference.divisor))
+    return nano

@@ -1,0 +1,205 @@
+"""What a container is on this machine: a specification, a directory of its own, a record and an exit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self, TypeVar
+
+import msgspec
+
+from reprieve.agents.process import container_files as files
+from reprieve.agents.process import process_table
+from reprieve.manifests.problems import ReprieveError
+
+LOG_LIMIT = 16 << 20
+"""Bytes in the log of a container before a new file is begun; one older file is kept."""
+
+_POD_UID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,126}[A-Za-z0-9])?")
+_CONTAINER = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_ATTEMPT = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+class InvalidContainer(ReprieveError):
+    """A container that this machine cannot run as it is described."""
+
+
+class AlreadyStarted(ReprieveError):
+    """The directory belongs to a container that was started before."""
+
+
+class PodIdentity(msgspec.Struct, frozen=True, rename="camel"):
+    """Whose container it is."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+
+
+class ContainerSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Everything needed to run a container; `environment` is complete, nothing is added to it later."""
+
+    pod: PodIdentity
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str] = {}
+    working_directory: str = "/"
+    umask: int = 0o022
+    devices: tuple[str, ...] = ()
+    log_limit: int = LOG_LIMIT
+    restarts: int = 0
+    """How often it was started before."""
+    back_off: int = 0
+    """How far its back-off had grown when it was started."""
+
+    def validate(self) -> None:
+        """Raise for what the operating system would refuse in ways that explain nothing."""
+        _named("pod uid", _POD_UID, self.pod.uid)
+        _named("container name", _CONTAINER, self.name)
+        if not self.command or not self.command[0]:
+            raise InvalidContainer(f"container {self.name}: it has no command")
+        if not self.working_directory.startswith("/"):
+            raise InvalidContainer(
+                f"container {self.name}: working directory {self.working_directory!r} is not an absolute path"
+            )
+        if not 0 <= self.umask <= 0o777:
+            raise InvalidContainer(f"container {self.name}: umask {self.umask:o} is not between 0 and 777")
+        if self.log_limit <= 0:
+            raise InvalidContainer(f"container {self.name}: the limit of its log must be positive")
+        self._validate_texts()
+
+    def _validate_texts(self) -> None:
+        for name in self.environment:
+            if not name or "=" in name:
+                raise InvalidContainer(f"container {self.name}: {name!r} cannot be the name of a variable")
+        texts = (*self.command, *self.environment, *self.environment.values(), self.working_directory)
+        for text in texts:
+            if "\0" in text or not _encodable(text):
+                raise InvalidContainer(f"container {self.name}: {text!r} has characters that no process can be given")
+
+
+class Exit(msgspec.Struct, frozen=True, rename="camel"):
+    """How a container ended, with the fields of a terminated container's status."""
+
+    exit_code: int
+    reason: str
+    started_at: str
+    finished_at: str
+    message: str = ""
+    signal: int = 0
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """One process and no other that may get its number later."""
+
+    pid: int
+    started: str
+
+    @property
+    def alive(self) -> bool:
+        return process_table.started(self.pid) == self.started != ""
+
+
+class Record(msgspec.Struct, frozen=True, rename="camel"):
+    """The processes of a container, as its shim wrote them down."""
+
+    boot: str
+    shim: Identity
+    command: Identity
+    started_at: str
+
+    @property
+    def of_this_boot(self) -> bool:
+        return self.boot == process_table.boot()
+
+
+Stored = TypeVar("Stored", ContainerSpec, Exit, Record)
+
+
+class Directory(msgspec.Struct, frozen=True):
+    """The directory of one attempt to run a container. Names come from manifests, so they are checked."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, root: Path, pod_uid: str, container: str, attempt: int = 0) -> Self:
+        uid, name = _named("pod uid", _POD_UID, pod_uid), _named("container name", _CONTAINER, container)
+        return cls(root.absolute() / uid / name / _named("attempt", _ATTEMPT, str(attempt)))
+
+    @property
+    def attempt(self) -> int:
+        return int(self.path.name)
+
+    def create(self) -> None:
+        for path in (*reversed(self.path.parents[:2]), self.path):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def file(self, name: str) -> Path:
+        return self.path / name
+
+    def spec(self) -> ContainerSpec | None:
+        return self._read(files.CONTAINER, ContainerSpec)
+
+    def record(self) -> Record | None:
+        return self._read(files.PROCESS, Record)
+
+    def exit(self) -> Exit | None:
+        return self._read(files.EXIT, Exit)
+
+    def _read(self, name: str, kind: type[Stored]) -> Stored | None:
+        """A file that a crash left damaged says as little as none."""
+        try:
+            return msgspec.json.decode(self.file(name).read_bytes(), type=kind)
+        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+            return None
+
+    def write(self, name: str, value: object, *, durable: bool = False) -> None:
+        files.write(str(self.file(name)), msgspec.to_builtins(value), durable=durable)
+
+
+def attempts(root: Path, pod_uid: str, container: str) -> list[Directory]:
+    """All attempts to run one container, from the first to the last that is kept."""
+    return _attempts(Directory.of(root, pod_uid, container).path.parent)
+
+
+def containers(root: Path, pod_uid: str) -> list[str]:
+    """The names of the containers of one pod that have been here."""
+    return [path.name for path in _matching(Directory.of(root, pod_uid, "any").path.parents[1], _CONTAINER)]
+
+
+def directories(root: Path) -> Iterator[Directory]:
+    """All containers that have been here, in the order of pod, container and attempt; other files are passed over."""
+    for pod in _matching(root, _POD_UID):
+        for container in _matching(pod, _CONTAINER):
+            yield from _attempts(container)
+
+
+def pod_uids(root: Path) -> list[str]:
+    """The pods of which anything is kept."""
+    return [path.name for path in _matching(root, _POD_UID)]
+
+
+def _attempts(container: Path) -> list[Directory]:
+    return [Directory(path) for path in sorted(_matching(container, _ATTEMPT), key=lambda path: int(path.name))]
+
+
+def _matching(parent: Path, pattern: re.Pattern[str]) -> list[Path]:
+    try:
+        return sorted(path for path in parent.iterdir() if pattern.fullmatch(path.name) and path.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _named(what: str, pattern: re.Pattern[str], value: str) -> str:
+    if not pattern.fullmatch(value):
+        raise InvalidContainer(f"{what} {value!r} cannot name a directory")
+    return value
+
+
+def _encodable(text: str) -> bool:
+    try:
+        return bool(text.encode()) or not text
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,180 @@
+"""How the containers of a pod stand together: what has come of it, which are to run, and what its status says.
+
+1. Init containers run one after the other, each to its success; a sidecar (an init container that always restarts) only
+   has to have started. Then all others run together.
+2. A pod has ended when none of its containers will run again; sidecars do not count, and are ended then. It succeeded
+   when all did.
+3. What was asked to end has not succeeded, whatever its exit code: who makes way comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from reprieve.agents.process.containers import Exit
+from reprieve.agents.process.slots import Slot
+from reprieve.agents.process.specs import PodTask, RestartPolicy
+from reprieve.model.clock import timestamp
+from reprieve.stores.writing import find_condition, set_condition
+from reprieve.texts import agents as texts
+
+Data = dict[str, Any]
+DISRUPTION, BY_AGENT = "DisruptionTarget", "TerminationByAgent"
+CRASH_LOOP = "CrashLoopBackOff"
+ENDED = ("Succeeded", "Failed")
+
+
+class Outcome(NamedTuple):
+    """What has come of a pod."""
+
+    phase: Literal["Succeeded", "Failed"]
+    reason: str = ""
+    message: str = ""
+    disrupted: bool = False
+
+
+def outcome_of(slots: Sequence[Slot], policy: RestartPolicy) -> Outcome | None:
+    """How a pod has ended by itself; None: it has not."""
+    steps = [slot for slot in slots if slot.role == "init"]
+    work = [slot for slot in slots if slot.role == "main"]
+    failed = [slot for slot in steps if slot.exit is not None and not slot.succeeded and not slot.runs_again(policy)]
+    if not failed and all(slot.exit is not None and not slot.runs_again(policy) for slot in work):
+        failed = [slot for slot in work if not slot.succeeded]
+        if not failed:
+            return Outcome("Succeeded")
+    if not failed:
+        return None
+    if all(slot.disrupted for slot in failed):
+        return Outcome("Failed", BY_AGENT, texts.DISRUPTED, disrupted=True)
+    return Outcome("Failed")
+
+
+def last_outcome(slots: Sequence[Slot]) -> Outcome:
+    """What has come of a pod that had to go."""
+    work = [slot for slot in slots if slot.role == "main"]
+    if work and all(slot.succeeded for slot in work):
+        return Outcome("Succeeded")
+    return Outcome("Failed", "Terminated", texts.TERMINATED)
+
+
+def wanted(slots: Sequence[Slot]) -> Iterator[Slot]:
+    """The containers whose turn it is, those that run already among them; whoever asks may start one on the way."""
+    for slot in slots:
+        if slot.role != "init" or not slot.succeeded:
+            yield slot
+        if (slot.role == "init" and not slot.succeeded) or (slot.role == "sidecar" and not slot.started):
+            return
+
+
+class View(NamedTuple):
+    """A pod as its agent sees it at one moment."""
+
+    task: PodTask
+    slots: Sequence[Slot]
+    now: datetime
+    started: str
+    outcome: Outcome | None = None
+    resting: bool = False
+    """Whether nothing is started any more: containers that ended say so, and not when they would start again."""
+
+
+def write_status(status: Data, view: View) -> None:
+    """What the status is now to say. An end is written once, and stays."""
+    if status.get("phase") in ENDED:
+        return
+    status.setdefault("startTime", view.started)
+    status["phase"] = view.outcome.phase if view.outcome is not None else _phase(view.slots)
+    for name, roles in (("initContainerStatuses", ("init", "sidecar")), ("containerStatuses", ("main",))):
+        entries = [container_status(slot, view) for slot in view.slots if slot.role in roles]
+        if entries:
+            status[name] = entries
+    if view.outcome is not None:
+        status |= {
+            key: text for key, text in (("reason", view.outcome.reason), ("message", view.outcome.message)) if text
+        }
+    status["conditions"] = _conditions(status.get("conditions") or [], view)
+
+
+def _phase(slots: Sequence[Slot]) -> str:
+    return "Running" if any(slot.started for slot in slots if slot.role == "main") else "Pending"
+
+
+def _conditions(known: list[Data], view: View) -> list[Data]:
+    conditions = [dict(each) for each in known]
+    steps = [slot for slot in view.slots if slot.role == "init"]
+    initialized = all(slot.succeeded for slot in steps)
+    ready = view.outcome is None and all(slot.running for slot in view.slots if slot.role != "init")
+    reason = "" if ready else "PodCompleted" if view.outcome and view.outcome.phase == "Succeeded" else _not_ready(view)
+    set_condition(conditions, "Initialized", _word(initialized), now=view.now)
+    set_condition(conditions, "ContainersReady", _word(ready), now=view.now, reason=reason)
+    set_condition(conditions, "Ready", _word(ready), now=view.now, reason=reason)
+    # Who was told to make way before keeps being told for whom.
+    told = find_condition(conditions, DISRUPTION) or {}
+    if view.outcome is not None and view.outcome.disrupted and told.get("status") != "True":
+        set_condition(conditions, DISRUPTION, "True", now=view.now, reason=BY_AGENT, message=texts.DISRUPTED)
+    return conditions
+
+
+def _not_ready(view: View) -> str:
+    return "PodFailed" if view.outcome is not None else "ContainersNotReady"
+
+
+def _word(value: bool) -> str:
+    return "True" if value else "False"
+
+
+def container_status(slot: Slot, view: View) -> Data:
+    waiting = _waiting(slot, view)
+    entry: Data = {
+        "name": slot.name,
+        "image": slot.data.get("image") or "",
+        "imageID": "",
+        "restartCount": slot.restarts,
+        "ready": slot.running or (slot.role == "init" and slot.succeeded),
+        "started": slot.running,
+        "state": {"waiting": waiting} if waiting is not None else _state(slot),
+    }
+    before = slot.exit if waiting is not None else None
+    if before := before or slot.last:
+        entry["lastState"] = {"terminated": _terminated(before)}
+    if slot.container is not None and slot.container.pid is not None:
+        entry["containerID"] = f"process://{slot.container.pid}"
+    return entry
+
+
+def _waiting(slot: Slot, view: View) -> Data | None:
+    """Why it does not run, when it is going to; None: it runs, or has ended."""
+    if slot.running or view.outcome is not None:
+        return None if slot.started else {"reason": "PodInitializing"}
+    if slot.hindrance is not None:
+        return {"reason": slot.hindrance.reason, "message": str(slot.hindrance)}
+    if slot.exit is None:
+        return {"reason": "PodInitializing"}
+    if view.resting or not slot.runs_again(view.task.policy):
+        return None
+    return {"reason": CRASH_LOOP, "message": texts.back_off(slot.back_off_seconds, slot.name)}
+
+
+def _state(slot: Slot) -> Data:
+    if slot.exit is not None:
+        return {"terminated": _terminated(slot.exit)}
+    since = slot.container.started_at if slot.container is not None else None
+    return {"running": {"startedAt": since} if since else {}}
+
+
+def _terminated(ended: Exit) -> Data:
+    entry: Data = {
+        "exitCode": ended.exit_code,
+        "reason": ended.reason,
+        "startedAt": ended.started_at,
+        "finishedAt": ended.finished_at,
+    }
+    more: Mapping[str, Any] = {"message": ended.message, "signal": ended.signal}
+    return entry | {key: value for key, value in more.items() if value}
+
+
+def started_text(known: Mapping[str, Any], now: datetime) -> str:
+    """Since when a pod is on its node."""
+    return str(known.get("startTime") or timestamp(now))

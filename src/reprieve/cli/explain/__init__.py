@@ -1,0 +1,64 @@
+"""`reprieve explain`: why is it pending, why was it preempted, why not somebody else?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reprieve.cli.connecting import connected
+from reprieve.cli.explain.files import explain_files
+from reprieve.cli.explain.live import explain_live
+from reprieve.cli.options import Config, Form, Gates, Namespace, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.output import print_object
+from reprieve.cli.plan import Format, Output, print_warnings
+from reprieve.cli.usage import BadUsage
+from reprieve.texts import cli as texts
+
+Unit = Annotated[
+    str | None, typer.Argument(metavar="KIND/NAMESPACE/NAME", help="The unit to explain, such as pod/default/a.")
+]
+For = Annotated[str | None, typer.Option("--for", metavar="KIND/NAMESPACE/NAME", help="The same, as an option.")]
+WhyNot = Annotated[
+    str | None,
+    typer.Option("--why-not", metavar="KIND/NAMESPACE/NAME", help="Say why this one does not make way for the unit."),
+]
+
+
+def explain(
+    unit: Unit = None,
+    filename: OptionalFiles = None,
+    about: For = None,
+    why_not: WhyNot = None,
+    now: Now = None,
+    config: Config = None,
+    feature_gates: Gates = None,
+    output: Format = Output.text,
+    namespace: Namespace = None,
+    server: Server = None,
+    token: Token = None,
+) -> None:
+    """Explain what happens, or what happened, to a unit.
+
+    With files: for a pending unit, why it is pending and what would help; for a running one, whether it has to make
+    way, for whom, and by which rule; or why it is safe. Without files: what a control plane decided about it, when and
+    why, and its whole story. With --why-not: why another unit is spared. Exits with 2 when the input cannot be used.
+    """
+    asked = unit or about
+    if asked is None or (unit and about):
+        raise BadUsage(texts.WHICH_UNIT)
+    if filename:
+        if output is not Output.text:
+            raise BadUsage(texts.NO_STRUCTURE)
+        lines, warnings = explain_files(filename, asked, why_not, now, settings_from(config, feature_gates))
+        print_warnings(warnings)
+        typer.echo("\n".join(lines))
+        return
+    if now or config or feature_gates:
+        raise BadUsage(texts.FILES_ONLY)
+    with connected(server, token) as client:
+        told, text = explain_live(client, asked, why_not, namespace)
+    if output is Output.text:
+        typer.echo(text)
+    else:
+        print_object(told, Form(output.value))

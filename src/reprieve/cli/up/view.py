@@ -1,0 +1,113 @@
+"""What `reprieve up` shows while it runs: each decision in words as it is made and, on a terminal, how full it is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from reprieve.cli.figures import GPU, NodeUse, node_uses, of_all, waiting_pods
+from reprieve.stores.resources import NODES, PODS
+from reprieve.texts import cli as texts
+from reprieve.texts import history
+
+if TYPE_CHECKING:
+    from reprieve.control_plane import ControlPlane
+
+_EVERY = 0.3
+_MOST_LINES = 20
+_MOST_NODES = 12
+_AT_MOST_OF_THE_TIME = 0.05
+_COLOURS = {"Preempt": "yellow", "Unschedulable": "red", "Wait": "cyan"}
+
+
+class Decisions:
+    """What has been decided since the last time somebody asked."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._last = self._newest()
+
+    def _newest(self) -> int:
+        found = self._plane.history.decisions(limit=1)
+        return int(found[0]["id"]) if found else 0
+
+    def new(self) -> tuple[list[dict[str, Any]], int]:
+        """The new ones, the oldest first, and how many there were besides."""
+        newest = self._newest()
+        number = newest - self._last
+        if number <= 0:
+            return [], 0
+        fresh = self._plane.history.decisions(limit=min(number, _MOST_LINES))
+        self._last = newest
+        return list(reversed(fresh)), number - len(fresh)
+
+
+class View:
+    """Shows until it is cancelled."""
+
+    def __init__(self, plane: ControlPlane, console: Console) -> None:
+        self._plane = plane
+        self._console = console
+        self._decisions = Decisions(plane)
+
+    async def run(self) -> None:
+        if self._console.is_terminal:
+            await self._live()
+            return
+        while True:
+            self._print_decisions()
+            await asyncio.sleep(_EVERY)
+
+    async def _live(self) -> None:
+        """A table stays at the bottom; it is drawn less often where working it out takes long."""
+        due = 0.0
+        with Live(console=self._console, auto_refresh=False, transient=True) as live:
+            while True:
+                self._print_decisions()
+                began = time.monotonic()
+                if began >= due:
+                    live.update(await self._table(), refresh=True)
+                    took = time.monotonic() - began
+                    due = began + max(1.0, took / _AT_MOST_OF_THE_TIME)
+                await asyncio.sleep(_EVERY)
+
+    def _print_decisions(self) -> None:
+        shown, more = self._decisions.new()
+        for made in shown:
+            line = Text(history.decided(made["at"], made["message"]))
+            line.stylize(_COLOURS.get(made["outcome"], ""))
+            self._console.print(line, soft_wrap=True)
+        if more:
+            self._console.print(Text(texts.more_decisions(more)), soft_wrap=True)
+
+    async def _table(self) -> Table:
+        store = self._plane.store
+        pods = [record.manifest for record in (await store.list(PODS)).records]
+        uses = node_uses([record.manifest for record in (await store.list(NODES)).records], pods)
+        running = sum(pod.status.phase == "Running" and not pod.terminating for pod in pods)
+        leaving = sum(pod.terminating for pod in pods)
+        return _nodes(uses, texts.how_it_stands(running, len(waiting_pods(pods)), leaving))
+
+
+def _nodes(uses: list[NodeUse], caption: str) -> Table:
+    with_gpus = any(use.offers.of(GPU) for use in uses)
+    names = ["cpu", "memory", *([GPU] if with_gpus else []), "pods"]
+    table = Table(caption=caption, caption_justify="left", pad_edge=False)
+    for heading in ("node", *("gpu" if name == GPU else name for name in names)):
+        table.add_column(heading, justify="left" if heading == "node" else "right", no_wrap=True)
+    for use in sorted(uses, key=lambda use: -use.share("cpu"))[:_MOST_NODES] if len(uses) > _MOST_NODES else uses:
+        table.add_row(Text(use.name), *(_cell(use, name) for name in names))
+    if len(uses) > _MOST_NODES:
+        table.add_row(Text(texts.more_nodes(len(uses) - _MOST_NODES)))
+    return table
+
+
+def _cell(use: NodeUse, name: str) -> Text:
+    share = use.share(name)
+    return Text(of_all(use, name), style="red" if share > 0.95 else "yellow" if share > 0.7 else "")

@@ -1,0 +1,198 @@
+"""The detector: keeps a binding for each template that a propagation policy selects.
+
+1. What a binding says follows from the template and its policy (`policies.federation_detector`): replicas, what one of
+   them asks for, placement, scheduler. Its priority is resolved once, and again only when the policy asks for another.
+2. Results, evictions, holds and status belong to the scheduler, and are left as they are.
+3. A template that goes, or that no policy selects any more, loses its binding. A binding that was not made here is left
+   alone as long as no policy selects its template; after that it is kept like any other.
+4. A template that comes back under its old name gets a new binding: the old one was for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from reprieve.configuration import Settings
+from reprieve.controllers.runner import Controller
+from reprieve.manifests.karmada import (
+    CLUSTER_POLICY_ANNOTATION,
+    POLICY_ANNOTATION,
+    POLICY_NAMESPACE_ANNOTATION,
+    PropagationPolicy,
+    ResourceBinding,
+)
+from reprieve.model.clock import Clock
+from reprieve.model.resources import Quantity, Resources
+from reprieve.policies.federation.propagation import (
+    ASKED_ANNOTATION,
+    binding_name,
+    make_binding,
+    select_policy,
+    selected_by,
+)
+from reprieve.stores import writing
+from reprieve.stores.errors import NotFound
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import BINDINGS, JOBS, PRIORITY_CLASSES, REPLICA_SETS, named
+from reprieve.world import World
+
+TemplateKey = tuple[str, str, str]
+POLICIES = named("policy.karmada.io", "PropagationPolicy"), named("policy.karmada.io", "ClusterPropagationPolicy")
+TEMPLATES = (
+    named("apps", "Deployment"),
+    named("apps", "StatefulSet"),
+    named("apps", "DaemonSet"),
+    REPLICA_SETS,
+    JOBS,
+)
+_POLICY_ANNOTATIONS = (POLICY_ANNOTATION, POLICY_NAMESPACE_ANNOTATION, CLUSTER_POLICY_ANNOTATION)
+_OWNED = ("resource", "replicas", "replicaRequirements", "placement", "schedulerName", "schedulePriority")
+
+
+class Detector(Controller):
+    """Reconciles templates, by kind, namespace and name."""
+
+    component = "binding-controller"
+
+    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
+        super().__init__(store, clock)
+        self._settings = settings
+        self._world = World()
+        self.watch_changes(PRIORITY_CLASSES, self._mirror)
+        for resource in POLICIES:
+            self.watch_changes(resource, self._policy_changed)
+        self._templates = {resource.kind: self.watch_changes(resource, self._changed) for resource in TEMPLATES}
+        self._bindings = self.watch_changes(BINDINGS, self._changed)
+
+    # What happens
+
+    def _mirror(self, before: Record | None, after: Record | None) -> None:
+        """The world is what the caches hold."""
+        if after is not None:
+            self._world.put(after.manifest)
+        elif before is not None:
+            self._world.delete(type(before.manifest), before.name, before.namespace, called=before.resource.kind)
+
+    def _changed(self, before: Record | None, after: Record | None) -> None:
+        self._mirror(before, after)
+        for key in {_template_key(record) for record in (before, after) if record is not None}:
+            self.enqueue(key)
+
+    def _policy_changed(self, before: Record | None, after: Record | None) -> None:
+        """Whoever was selected, or is now, is looked at again."""
+        self._mirror(before, after)
+        policies: list[PropagationPolicy] = [record.manifest for record in (before, after) if record is not None]
+        for template in (template for cache in self._templates.values() for template in cache):
+            if any(selected_by(policy, template.manifest) for policy in policies):
+                self.enqueue(_template_key(template))
+
+    # Bringing one template right
+
+    async def reconcile(self, key: TemplateKey) -> float | None:
+        kind, namespace, name = key
+        cache = self._templates.get(kind)
+        template = cache.get(name, namespace) if cache is not None else None
+        binding = self._bindings.get(binding_name(kind, name), namespace)
+        if template is None or writing.is_leaving(template):
+            await self._remove(binding, kind)
+            return None
+        if binding is not None and _of_another(binding, template):
+            await self._remove(binding, kind)
+            binding = self._bindings.get(binding.name, namespace)
+        if binding is not None and writing.is_leaving(binding):
+            return None  # when it is gone, a new one is made
+        await self._learn_class(template)
+        wanted = make_binding(self._world, self._settings, template.manifest)
+        if wanted is None:
+            await self._remove(binding, kind)
+        elif binding is None:
+            await self.create(BINDINGS, _data(wanted, template))
+        else:
+            await self.modify(binding, _in_step(wanted, template))
+        return None
+
+    async def _learn_class(self, template: Record) -> None:
+        """A class that is named but not known is asked for: it may only be new, and what is resolved stays resolved."""
+        policy = select_policy(self._world, template.manifest)
+        asked = policy.spec.schedule_priority if policy is not None else None
+        if asked is None or self._world.classes.of_binding(asked, template.manifest.spec.template.spec).found:
+            return
+        try:
+            name = asked.priority_class_name or template.manifest.spec.template.spec.priority_class_name
+            self._written(await self.store.get(PRIORITY_CLASSES, name))
+        except NotFound:
+            return
+
+    async def _remove(self, binding: Record | None, kind: str) -> None:
+        if binding is not None and _is_kept(binding, kind) and not writing.is_leaving(binding):
+            await self.delete(binding)
+
+
+def _template_key(record: Record) -> TemplateKey:
+    """Of a template itself, or of what a binding is for."""
+    if record.resource != BINDINGS:
+        return record.resource.kind, record.namespace, record.name
+    reference = record.data["spec"]["resource"]
+    return reference.get("kind", ""), record.namespace, reference.get("name", "")
+
+
+def _is_kept(binding: Record, kind: str) -> bool:
+    """Whether a binding was made here: then its template controls it."""
+    owner = writing.controller_of(binding)
+    return owner is not None and owner["kind"] == kind
+
+
+def _of_another(binding: Record, template: Record) -> bool:
+    owner = writing.controller_of(binding)
+    return owner is not None and owner["uid"] != template.uid
+
+
+# What is written
+
+
+def _plain(value: Any) -> Any:
+    """A typed part of a manifest as JSON has it."""
+    return msgspec.to_builtins(value, enc_hook=_encode)
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Resources):
+        return value.to_manifest()
+    if isinstance(value, Quantity):
+        return str(value)
+    raise NotImplementedError(f"{type(value)} has no encoder")
+
+
+def _data(wanted: ResourceBinding, template: Record) -> dict[str, Any]:
+    said = wanted.metadata.annotations
+    metadata = {
+        "name": wanted.name,
+        "namespace": wanted.namespace,
+        "annotations": {key: value for key, value in said.items() if key in (*_POLICY_ANNOTATIONS, ASKED_ANNOTATION)},
+        "ownerReferences": [writing.owner_reference(template)],
+    }
+    spec = {key: value for key, value in _plain(wanted.spec).items() if key in _OWNED}
+    return {"apiVersion": BINDINGS.api_version, "kind": BINDINGS.kind, "metadata": metadata, "spec": spec}
+
+
+def _in_step(wanted: ResourceBinding, template: Record) -> Callable[[dict[str, Any]], None]:
+    """The change that makes a binding what is wanted; what others have written meanwhile stays."""
+    fresh = _data(wanted, template)
+
+    def change(data: dict[str, Any]) -> None:
+        for field in _OWNED:
+            data["spec"].pop(field, None)
+        data["spec"] |= fresh["spec"]
+        owners = data["metadata"].get("ownerReferences") or []
+        if not any(owner.get("uid") == template.uid for owner in owners):
+            data["metadata"]["ownerReferences"] = [*owners, *fresh["metadata"]["ownerReferences"]]
+        said = data["metadata"].setdefault("annotations", {})
+        for name in _POLICY_ANNOTATIONS:
+            said.pop(name, None)
+        said |= fresh["metadata"]["annotations"]
+
+    return change

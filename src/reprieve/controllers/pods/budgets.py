@@ -1,0 +1,172 @@
+"""Pod disruption budgets: how many of the pods they cover may be disrupted now.
+
+1. Expected are the pods that their controllers are to have; pods of no such controller are counted one by one. Where
+   the budget gives the number that must stay, it does not matter, and all are counted one by one.
+2. Percentages are of the expected pods, rounded up.
+3. Healthy are pods that are ready, not leaving, and not evicted a moment ago: an eviction that was allowed and of which
+   nothing is seen yet holds its place for two minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from reprieve.controllers.pods.deployments import DEPLOYMENTS
+from reprieve.controllers.pods.templates import is_finished, is_ready
+from reprieve.controllers.runner import Controller, own_key, patience_for
+from reprieve.manifests.core import PodDisruptionBudgetSpec
+from reprieve.model.clock import Clock
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import BUDGETS, PODS, REPLICA_SETS, named
+from reprieve.stores.writing import controller_of, is_leaving, moment_of, set_condition
+from reprieve.texts import controllers as texts
+
+STATEFUL_SETS = named("apps", "StatefulSet")
+_REMEMBERED = timedelta(minutes=2)
+_ANY = ("", "")
+
+
+class BudgetController(Controller):
+    component = "disruption-controller"
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        super().__init__(store, clock)
+        self._budgets = self.watch(BUDGETS, own_key, {"namespace": lambda budget: (budget.namespace,)})
+        self._pods = self.watch(PODS, self._covering, {"label": _labels}, concern=_health, patience=self._patience)
+        self._scales = {
+            resource.kind: self.watch(resource, self._all_in_namespace, concern=_size)
+            for resource in (REPLICA_SETS, STATEFUL_SETS, DEPLOYMENTS)
+        }
+
+    def _patience(self, key: Any) -> float:
+        budget = self._budgets.get(key[1], key[0])
+        return patience_for(self._pods.count("label", _narrowest(budget))) if budget is not None else 0.0
+
+    def _covering(self, pod: Record) -> Iterator[Hashable]:
+        for budget in self._budgets.by("namespace", pod.namespace):
+            if _covers(budget, pod):
+                yield budget.key
+
+    def _all_in_namespace(self, record: Record) -> Iterable[Hashable]:
+        return (budget.key for budget in self._budgets.by("namespace", record.namespace))
+
+    async def reconcile(self, key: Any) -> float | None:
+        namespace, name = key
+        budget = self._budgets.get(name, namespace)
+        if budget is None or is_leaving(budget):
+            return None
+        pods = self._covered(budget)
+        now = self.clock()
+        disrupted = _still_disrupted(budget, pods, now)
+        await self.modify_status(
+            budget, lambda status: self._write_status(status, budget, pods, disrupted, now), tries=1
+        )
+        ends = [moment_of(moment) + _REMEMBERED for moment in disrupted.values()]
+        return (min(ends) - now).total_seconds() if ends else None
+
+    def _covered(self, budget: Record) -> list[Record]:
+        candidates = self._pods.by("label", _narrowest(budget))
+        return [pod for pod in candidates if _covers(budget, pod)]
+
+    def _write_status(
+        self,
+        status: dict[str, Any],
+        budget: Record,
+        pods: list[Record],
+        disrupted: dict[str, str],
+        now: datetime,
+    ) -> None:
+        expected = self._expected(budget.manifest.spec, pods)
+        desired = desired_healthy(budget.manifest.spec, expected)
+        healthy = sum(is_ready(pod) and not is_leaving(pod) and pod.name not in disrupted for pod in pods)
+        allowed = max(0, healthy - desired) if expected else 0
+        status |= {"expectedPods": expected, "desiredHealthy": desired}
+        status |= {"currentHealthy": healthy, "disruptionsAllowed": allowed}
+        status["observedGeneration"] = budget.metadata.get("generation", 1)
+        status["disruptedPods"] = disrupted
+        if not disrupted:
+            del status["disruptedPods"]
+        status["conditions"] = conditions = [*status.get("conditions", ())]
+        set_condition(
+            conditions,
+            "DisruptionAllowed",
+            "True" if allowed else "False",
+            now=now,
+            reason="SufficientPods" if allowed else "InsufficientPods",
+            message=texts.enough_pods(healthy, desired),
+            observedGeneration=status["observedGeneration"],
+        )
+
+    def _expected(self, spec: PodDisruptionBudgetSpec, pods: list[Record]) -> int:
+        """Each controller counts once, with what it is to have; a pod without one counts for itself."""
+        if spec.max_unavailable is None and not str(spec.min_available).endswith("%"):
+            return len(pods)
+        scales: dict[str, int] = {}
+        for pod in pods:
+            uid, number = self._scale(pod)
+            scales[uid] = number
+        return sum(scales.values())
+
+    def _scale(self, pod: Record) -> tuple[str, int]:
+        """The topmost controller of a pod that says how many there are to be, and how many."""
+        found, owned = (pod.uid, 1), pod
+        while (owner := controller_of(owned)) is not None and owner["kind"] in self._scales:
+            above = self._scales[owner["kind"]].get(owner["name"], pod.namespace)
+            if above is None or above.uid != owner["uid"]:
+                break
+            found, owned = (above.uid, above.data["spec"].get("replicas", 1)), above
+        return found
+
+
+def desired_healthy(spec: PodDisruptionBudgetSpec, expected: int) -> int:
+    """How many pods have to stay healthy; a budget that says nothing lets nobody go."""
+    if spec.max_unavailable is not None:
+        return max(0, expected - _scaled(spec.max_unavailable, expected))
+    return _scaled(spec.min_available, expected) if spec.min_available is not None else expected
+
+
+def _scaled(value: int | str, expected: int) -> int:
+    """A number, or that percentage rounded up."""
+    text = str(value)
+    return -(-int(text[:-1]) * expected // 100) if text.endswith("%") else int(text)
+
+
+def _still_disrupted(budget: Record, pods: list[Record], now: datetime) -> dict[str, str]:
+    """The evictions that were allowed and have not shown yet; those that never will are forgotten."""
+    awaited = {pod.name for pod in pods if not is_leaving(pod)}
+    listed = budget.data.get("status", {}).get("disruptedPods") or {}
+    return {name: at for name, at in listed.items() if name in awaited and moment_of(at) + _REMEMBERED > now}
+
+
+def _covers(budget: Record, pod: Record) -> bool:
+    selector = budget.manifest.spec.selector
+    return selector is not None and selector.matches(pod.metadata.get("labels", {}))
+
+
+def _narrowest(budget: Record) -> Hashable:
+    """Where in the index the pods of a budget are to be found: by one of its labels, or among all of its namespace."""
+    selector = budget.manifest.spec.selector
+    labels = selector.match_labels if selector is not None else {}
+    return (budget.namespace, *next(iter(labels.items()), _ANY))
+
+
+def _labels(pod: Record) -> Iterator[Hashable]:
+    """An index: by each label, and one for all pods of a namespace; what has finished cannot be disrupted."""
+    if is_finished(pod):
+        return
+    yield (pod.namespace, *_ANY)
+    for key, value in pod.metadata.get("labels", {}).items():
+        yield (pod.namespace, key, value)
+
+
+def _health(pod: Record) -> tuple[Any, ...]:
+    metadata = pod.metadata
+    owners = metadata.get("ownerReferences")
+    return is_ready(pod), is_leaving(pod), is_finished(pod), metadata.get("labels"), owners
+
+
+def _size(controller: Record) -> tuple[Any, ...]:
+    return controller.data["spec"].get("replicas", 1), controller.metadata.get("ownerReferences")

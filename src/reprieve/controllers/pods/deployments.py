@@ -1,0 +1,134 @@
+"""Deployments: one ReplicaSet for the template as it is now; those of earlier templates are scaled to nothing.
+
+1. A ReplicaSet is named after its Deployment and the hash of its template, so that the same template finds it again.
+2. A new template replaces the old pods at once (as strategy Recreate would): there are no surplus pods in between,
+   which on a full cluster nobody could place.
+3. Old ReplicaSets are kept as spec.revisionHistoryLimit says; a Deployment that a propagation policy selects is left
+   alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from reprieve.controllers.pods.templates import TemplateController
+from reprieve.controllers.runner import controller_key, own_key
+from reprieve.model.clock import Clock
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import REPLICA_SETS, named
+from reprieve.stores.writing import (
+    controller_of,
+    controller_uid,
+    is_leaving,
+    owner_reference,
+    owner_references,
+    set_condition,
+)
+from reprieve.texts import controllers as texts
+
+DEPLOYMENTS = named("apps", "Deployment")
+_HASH = "pod-template-hash"
+_DEFAULT_HISTORY = 10
+
+
+class DeploymentController(TemplateController):
+    component = "deployment-controller"
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        super().__init__(store, clock)
+        self._deployments = self.watch(DEPLOYMENTS, own_key)
+        self._sets = self.watch(REPLICA_SETS, controller_key(DEPLOYMENTS.kind), {"owner": controller_uid})
+        self.watch_policies(self._deployments)
+
+    async def reconcile(self, key: Any) -> None:
+        namespace, name = key
+        deployment = self._deployments.get(name, namespace)
+        if deployment is None or is_leaving(deployment) or self.is_federated(deployment):
+            return
+        current = await self._scaled(deployment)
+        owned = [each for each in self._sets.by("owner", deployment.uid) if each.uid != current.uid]
+        await self.together([self._scale(each, 0) for each in owned])
+        await self._forget_old(deployment, owned)
+        sets = [each for each in self._sets.by("owner", deployment.uid) if not is_leaving(each)]
+        await self.modify_status(deployment, lambda status: self._write_status(status, deployment, current, sets))
+
+    async def _scaled(self, deployment: Record) -> Record:
+        """The ReplicaSet of the template as it is now, at the size that is wanted."""
+        spec = deployment.data["spec"]
+        name = f"{deployment.name}-{_hash_of(spec['template'])}"
+        known = self._sets.get(name, deployment.namespace)
+        if known is None or is_leaving(known) or not _may_be_of(known, deployment):
+            return await self.create(REPLICA_SETS, _replica_set(deployment, name))  # refused as long as it is another's
+
+        def change(data: dict[str, Any]) -> None:
+            data["spec"]["replicas"] = spec.get("replicas", 1)
+            if controller_of(known) is None:
+                data["metadata"]["ownerReferences"] = [*owner_references(known), owner_reference(deployment)]
+
+        return await self.modify(known, change)
+
+    async def _scale(self, replica_set: Record, replicas: int) -> None:
+        await self.modify(replica_set, lambda data: data["spec"].update(replicas=replicas))
+
+    async def _forget_old(self, deployment: Record, old: list[Record]) -> None:
+        limit = deployment.data["spec"].get("revisionHistoryLimit", _DEFAULT_HISTORY)
+        empty = [each for each in old if not each.data.get("status", {}).get("replicas") and not is_leaving(each)]
+        by_age = sorted(empty, key=lambda each: (each.metadata["creationTimestamp"], each.name), reverse=True)
+        await self.together([self.delete(each) for each in by_age[limit:]])
+
+    def _write_status(self, status: dict[str, Any], deployment: Record, current: Record, sets: list[Record]) -> None:
+        wanted = deployment.data["spec"].get("replicas", 1)
+        for field in ("replicas", "readyReplicas", "availableReplicas"):
+            status[field] = sum(each.data.get("status", {}).get(field, 0) for each in sets)
+        status["updatedReplicas"] = current.data.get("status", {}).get("replicas", 0)
+        status["unavailableReplicas"] = max(0, wanted - status["availableReplicas"])
+        status["observedGeneration"] = deployment.metadata.get("generation", 1)
+        enough = status["availableReplicas"] >= wanted
+        status["conditions"] = conditions = [*status.get("conditions", ())]
+        set_condition(
+            conditions,
+            "Available",
+            "True" if enough else "False",
+            now=self.clock(),
+            reason="MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
+            message=texts.minimum_available(status["availableReplicas"], wanted),
+        )
+
+
+def _may_be_of(replica_set: Record, deployment: Record) -> bool:
+    """Whether it is this Deployment's, or nobody's."""
+    owner = controller_of(replica_set)
+    return owner is None or owner["uid"] == deployment.uid
+
+
+def _hash_of(template: dict[str, Any]) -> str:
+    written = msgspec.json.encode(template, order="deterministic")
+    return hashlib.sha256(written).hexdigest()[:10]
+
+
+def _replica_set(deployment: Record, name: str) -> dict[str, Any]:
+    spec = deployment.data["spec"]
+    template, hashed = spec["template"], {_HASH: name.rpartition("-")[2]}
+    metadata = template.get("metadata", {})
+    labels = {**metadata.get("labels", {}), **hashed}
+    selector = spec.get("selector", {})
+    return {
+        "apiVersion": REPLICA_SETS.api_version,
+        "kind": REPLICA_SETS.kind,
+        "metadata": {
+            "name": name,
+            "namespace": deployment.namespace,
+            "labels": labels,
+            "ownerReferences": [owner_reference(deployment)],
+        },
+        "spec": {
+            "replicas": spec.get("replicas", 1),
+            "minReadySeconds": spec.get("minReadySeconds", 0),
+            "selector": {**selector, "matchLabels": {**selector.get("matchLabels", {}), **hashed}},
+            "template": {**template, "metadata": {**metadata, "labels": labels}},
+        },
+    }

@@ -1,0 +1,133 @@
+"""How a Job stands: whether it is over and why, and what its status says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from reprieve.controllers.pods.job_tally import Tally
+from reprieve.controllers.pods.templates import restarts
+from reprieve.model.clock import timestamp
+from reprieve.stores.records import Record
+from reprieve.stores.writing import conditions_of, find_condition, has_condition, moment_of, set_condition
+from reprieve.texts import controllers as texts
+
+_DEFAULT_LIMIT = 6
+_TARGET = "FailureTarget"
+"""The condition that says a Job is going to fail, before its pods are ended for it: what they told is not lost."""
+
+
+class Verdict(NamedTuple):
+    """A Job is over."""
+
+    condition: Literal["Complete", "Failed"]
+    reason: str
+    message: str
+
+
+def verdict_of(job: Record, tally: Tally, now: datetime) -> Verdict | None:
+    """Whether a Job is over, in the order in which the reasons count."""
+    return _doomed(job) or _failed_too_often(job, tally) or _too_late(job, now) or _complete(job, tally)
+
+
+def _doomed(job: Record) -> Verdict | None:
+    target = find_condition(conditions_of(job), _TARGET)
+    return Verdict("Failed", target["reason"], target["message"]) if target is not None else None
+
+
+def is_written(job: Record, verdict: Verdict) -> bool:
+    """Whether a verdict will be the same after a restart, when pods have gone: counts stay, other reasons are noted."""
+    return verdict.condition == "Complete" or has_condition(job, _TARGET)
+
+
+def _failed_too_often(job: Record, tally: Tally) -> Verdict | None:
+    spec = job.data["spec"]
+    limit = spec.get("backoffLimit", _DEFAULT_LIMIT)
+    if tally.failed > limit:
+        return Verdict("Failed", "BackoffLimitExceeded", texts.backoff_limit_exceeded(tally.failed, limit))
+    if spec["template"]["spec"].get("restartPolicy") == "OnFailure":
+        restarted = sum(map(restarts, tally.active))
+        if restarted > 0 and restarted >= limit:
+            return Verdict("Failed", "BackoffLimitExceeded", texts.restarts_exceeded(restarted, limit))
+    return None
+
+
+def _too_late(job: Record, now: datetime) -> Verdict | None:
+    remaining = seconds_left(job, now)
+    if remaining is None or remaining > 0:
+        return None
+    message = texts.deadline_exceeded(job.data["spec"]["activeDeadlineSeconds"])
+    return Verdict("Failed", "DeadlineExceeded", message)
+
+
+def _complete(job: Record, tally: Tally) -> Verdict | None:
+    if tally.completions is not None:
+        enough = tally.succeeded >= tally.completions
+    else:  # a work queue: it is empty when one pod has said so and no other is at work
+        enough = tally.succeeded > 0 and not tally.active and not is_suspended(job)
+    return Verdict("Complete", "CompletionsReached", texts.JOB_COMPLETE) if enough else None
+
+
+def seconds_left(job: Record, now: datetime) -> float | None:
+    """Until the Job's deadline; None: it has none, or does not run."""
+    started = job.data.get("status", {}).get("startTime")
+    seconds = job.data["spec"].get("activeDeadlineSeconds")
+    if started is None or seconds is None or is_suspended(job):
+        return None
+    return float(seconds) - (now - moment_of(started)).total_seconds()
+
+
+def is_suspended(job: Record) -> bool:
+    return bool(job.data["spec"].get("suspend"))
+
+
+def ended_at(job: Record) -> datetime | None:
+    """When a Job was over; None: it is not."""
+    over = [each for each in conditions_of(job) if each["type"] in ("Complete", "Failed") and each["status"] == "True"]
+    return moment_of(over[0]["lastTransitionTime"]) if over else None
+
+
+def write_status(status: dict[str, Any], job: Record, tally: Tally, verdict: Verdict | None, now: datetime) -> None:
+    """What the status is now to say. It is over only when all has been counted and nothing is left."""
+    tally.write(status)
+    conditions = [*status.get("conditions", ())]
+    if verdict is not None:
+        _note(conditions, verdict, now)
+        if tally.settled:
+            _end(status, conditions, verdict, now)
+    elif is_suspended(job):
+        status.pop("startTime", None)
+        set_condition(conditions, "Suspended", "True", now=now, reason="JobSuspended", message=texts.JOB_SUSPENDED)
+    else:
+        if find_condition(conditions, "Suspended"):
+            set_condition(conditions, "Suspended", "False", now=now, reason="JobResumed", message=texts.JOB_RESUMED)
+        status.setdefault("startTime", timestamp(now))
+    if conditions:
+        status["conditions"] = conditions
+
+
+def _note(conditions: list[dict[str, Any]], verdict: Verdict, now: datetime) -> None:
+    if verdict.condition == "Failed":
+        set_condition(conditions, _TARGET, "True", now=now, reason=verdict.reason, message=verdict.message)
+
+
+def _end(status: dict[str, Any], conditions: list[dict[str, Any]], verdict: Verdict, now: datetime) -> None:
+    set_condition(conditions, verdict.condition, "True", now=now, reason=verdict.reason, message=verdict.message)
+    status.setdefault("startTime", timestamp(now))
+    if verdict.condition == "Complete":
+        status["completionTime"] = timestamp(now)
+
+
+def news(before: Record, after: Record) -> Iterator[tuple[str, str, str]]:
+    """What happened between two versions of a Job, as events: their type, reason and message."""
+    known = has_condition(before, "Suspended")
+    if has_condition(after, "Suspended") and not known:
+        yield "Normal", "Suspended", texts.JOB_SUSPENDED
+    if known and not has_condition(after, "Suspended"):
+        yield "Normal", "Resumed", texts.JOB_RESUMED
+    if has_condition(after, "Complete") and not has_condition(before, "Complete"):
+        yield "Normal", "Completed", texts.JOB_COMPLETE
+    failed = find_condition(conditions_of(after), "Failed")
+    if failed is not None and not has_condition(before, "Failed"):
+        yield "Warning", failed["reason"], failed["message"]

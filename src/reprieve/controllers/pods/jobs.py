@@ -1,0 +1,217 @@
+"""Jobs: so many pods at a time until enough have succeeded, or too many have failed.
+
+1. A pod that ended is counted once, and only then let go (see `job_tally`).
+2. A pod that is deleted or made way for others is replaced at once and held against nobody; with podReplacementPolicy
+   Failed it is replaced when it has ended.
+3. A pod that failed is replaced after a while that grows with each failure.
+4. A suspended Job has no pods; its time runs only while it is not suspended.
+5. A Job that a propagation policy selects, or that names another manager, is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from reprieve.controllers.pods.job_indexes import give_index, index_of
+from reprieve.controllers.pods.job_status import (
+    ended_at,
+    is_suspended,
+    is_written,
+    news,
+    seconds_left,
+    verdict_of,
+    write_status,
+)
+from reprieve.controllers.pods.job_tally import TRACKING, Tally
+from reprieve.controllers.pods.templates import (
+    TemplateController,
+    first_to_go,
+    is_active,
+    make_pod,
+    standing,
+    wait_after_failures,
+)
+from reprieve.controllers.runner import own_key, patience_for
+from reprieve.model.clock import Clock
+from reprieve.stores.errors import NotFound, StoreError
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import JOBS, PODS
+from reprieve.stores.writing import controller_of, drop_finalizer, finalizers_of, is_leaving
+from reprieve.texts import controllers as texts
+
+_JOB_NAME = "batch.kubernetes.io/job-name"
+_MARK = _JOB_NAME.encode()
+_MANAGER = "kubernetes.io/job-controller"
+
+
+class JobController(TemplateController):
+    component = "job-controller"
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        super().__init__(store, clock)
+        self._jobs = self.watch(JOBS, own_key)
+        self._pods = self.watch(
+            PODS, _jobs_of, {"job": _jobs_of}, concern=standing, patience=self._patience, mark=_MARK
+        )
+        self.watch_policies(self._jobs)
+
+    async def reconcile(self, key: Any) -> float | None:
+        namespace, name = key
+        job = self._jobs.get(name, namespace)
+        await self._release_orphans(key, job)
+        if job is None or self._is_not_ours(job):
+            return None
+        if is_leaving(job):
+            await self._release([pod for pod in self._pods_of(job) if not is_active(pod)])
+            return None
+        if ended_at(job) is not None:
+            return await self._clean_up(job)
+        return await self._advance(job)
+
+    def _patience(self, key: Any) -> float:
+        return patience_for(self._pods.count("job", key))
+
+    def _is_not_ours(self, job: Record) -> bool:
+        return job.data["spec"].get("managedBy", _MANAGER) != _MANAGER or self.is_federated(job)
+
+    def _pods_of(self, job: Record) -> list[Record]:
+        return [pod for pod in self._pods.by("job", job.key) if _owner_uid(pod) == job.uid]
+
+    async def _advance(self, job: Record) -> float | None:
+        """Bring a Job forward: its pods first, then what its status says, then those that were counted are let go."""
+        now = self.clock()
+        tally = Tally(job, self._pods_of(job))
+        verdict = verdict_of(job, tally, now)
+        wait = None
+        if verdict is None and not is_suspended(job):
+            wait = await self._bring_to_size(job, tally)
+        elif verdict is None or is_written(job, verdict):
+            await self.together([self.delete(pod) for pod in tally.active])
+        tally = Tally(job, self._pods_of(job))
+        written = await self.modify_status(job, lambda status: write_status(status, job, tally, verdict, now), tries=1)
+        await self._release(tally.to_release)
+        for kind, reason, message in news(job, written):
+            await self.tell(written, reason, message, kind=kind)
+        return _earliest(wait, seconds_left(written, now) if verdict is None else None)
+
+    async def _bring_to_size(self, job: Record, tally: Tally) -> float | None:
+        """Delete the pods that are too many, or create those that are missing; seconds to wait when it is too early."""
+        stay = _worth_keeping(tally)
+        wanted = _wanted(job, tally)
+        kept = sorted(stay, key=first_to_go)[max(0, len(stay) - wanted) :]
+        leave = {pod.uid for pod in tally.active} - {pod.uid for pod in kept}
+        await self.together([self.delete(pod) for pod in tally.active if pod.uid in leave])
+        held = tally.terminating if job.data["spec"].get("podReplacementPolicy") == "Failed" else []
+        missing = wanted - len(kept) - len(held)
+        if missing <= 0:
+            return None
+        wait = wait_after_failures(tally.pods, tally.failed, self.clock())
+        if wait > 0:
+            return wait
+        await self._create_pods(job, tally, [*kept, *held], missing)
+        return None
+
+    async def _create_pods(self, job: Record, tally: Tally, present: list[Record], number: int) -> None:
+        pods = [_new_pod(job) for _ in range(number)]
+        if tally.indexed:
+            taken = tally.completed | {index_of(pod) for pod in present}
+            free = (index for index in range(tally.completions or 0) if index not in taken)
+            indexes = list(islice(free, number))
+            pods = pods[: len(indexes)]
+            for pod, index in zip(pods, indexes, strict=True):
+                give_index(pod, index)
+        try:
+            await self.together([self.create(PODS, pod) for pod in pods])
+        except StoreError as error:
+            await self.tell(job, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
+            raise
+
+    async def _clean_up(self, job: Record) -> float | None:
+        """A Job that is over: nothing of it runs or is held, and when its time to live is over it goes."""
+        await self.together([self.delete(pod) for pod in self._pods_of(job) if is_active(pod)])
+        await self._release(self._pods_of(job))
+        ended, lives = ended_at(job), job.data["spec"].get("ttlSecondsAfterFinished")
+        if lives is None or ended is None:
+            return None
+        remaining = float(lives) - (self.clock() - ended).total_seconds()
+        if remaining > 0:
+            return remaining
+        await self.delete(job)
+        return None
+
+    async def _release_orphans(self, key: Any, job: Record | None) -> None:
+        """Nobody counts the pods of a Job that is gone; they are not to be held for ever."""
+        uid = job.uid if job is not None else None
+        orphans = [pod for pod in self._pods.by("job", key) if _owner_uid(pod) != uid and _is_held(pod)]
+        if orphans:
+            now = await self._uid_now(key)
+            await self._release([pod for pod in orphans if _owner_uid(pod) != now])
+
+    async def _uid_now(self, key: Any) -> str | None:
+        """The Job of that name, asked of the store itself: what is cached may lag behind."""
+        namespace, name = key
+        try:
+            return (await self.store.get(JOBS, name, namespace)).uid
+        except NotFound:
+            return None
+
+    async def _release(self, pods: list[Record]) -> None:
+        await self.together([self._release_one(pod) for pod in pods if _is_held(pod)])
+
+    async def _release_one(self, pod: Record) -> None:
+        try:
+            await self.modify(pod, lambda data: drop_finalizer(data, TRACKING))
+        except NotFound:
+            self.forget(pod)
+
+
+def _jobs_of(pod: Record) -> Iterator[tuple[str, str]]:
+    """The Job that a pod belongs to, or did before it was orphaned."""
+    owner = controller_of(pod)
+    if owner is not None and owner["kind"] == JOBS.kind:
+        yield pod.namespace, owner["name"]
+    elif owner is None and _is_held(pod):
+        yield pod.namespace, pod.metadata.get("labels", {}).get(_JOB_NAME, "")
+
+
+def _owner_uid(pod: Record) -> str:
+    """The uid of the Job that a pod belongs to; an orphan has none."""
+    owner = controller_of(pod)
+    return owner["uid"] if owner is not None else ""
+
+
+def _is_held(pod: Record) -> bool:
+    return TRACKING in finalizers_of(pod)
+
+
+def _wanted(job: Record, tally: Tally) -> int:
+    """How many pods are to be active."""
+    parallelism: int = job.data["spec"].get("parallelism", 1)
+    if tally.completions is not None:
+        return min(parallelism, max(0, tally.completions - tally.succeeded))
+    return min(parallelism, len(tally.active)) if tally.succeeded else parallelism
+
+
+def _worth_keeping(tally: Tally) -> list[Record]:
+    """The active pods that are of use; of several with the same index, that is the oldest."""
+    if not tally.indexed:
+        return tally.active
+    youngest_first = sorted(tally.active, key=lambda pod: (pod.metadata["creationTimestamp"], pod.name), reverse=True)
+    oldest = {index_of(pod): pod for pod in youngest_first}
+    useful = set(range(tally.completions or 0)) - tally.completed
+    return [pod for index, pod in oldest.items() if index in useful]
+
+
+def _new_pod(job: Record) -> dict[str, Any]:
+    labels = {_JOB_NAME: job.name, "job-name": job.name}
+    labels |= {"batch.kubernetes.io/controller-uid": job.uid, "controller-uid": job.uid}
+    pod = make_pod(job, job.data["spec"]["template"], labels=labels, finalizers=[TRACKING])
+    pod["spec"].setdefault("restartPolicy", "Never")
+    return pod
+
+
+def _earliest(*waits: float | None) -> float | None:
+    return min((wait for wait in waits if wait is not None), default=None)

@@ -1,0 +1,114 @@
+"""ReplicaSets: so many pods of a template, no more and no fewer.
+
+1. Pods that have ended or are leaving do not count; what was created counts at once, seen by the watch or not.
+2. Surplus pods go in the order of `first_to_go`: those that do least so far, then the youngest.
+3. A pod that failed by itself is replaced after a while that grows with each one; failed pods are kept ten minutes for
+   whoever wants to know why.
+4. A ReplicaSet that a propagation policy selects is left alone.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from reprieve.controllers.pods.templates import (
+    TemplateController,
+    finished_at,
+    first_to_go,
+    is_active,
+    is_finished,
+    is_ready,
+    make_pod,
+    phase_of,
+    ready_since,
+    standing,
+    wait_after_failures,
+    was_disrupted,
+)
+from reprieve.controllers.runner import OWNED, controller_key, own_key, patience_for
+from reprieve.model.clock import Clock
+from reprieve.stores.errors import StoreError
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import PODS, REPLICA_SETS
+from reprieve.stores.writing import controller_uid, is_leaving
+from reprieve.texts import controllers as texts
+
+_KEPT = timedelta(minutes=10)
+
+
+class ReplicaSetController(TemplateController):
+    component = "replicaset-controller"
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        super().__init__(store, clock)
+        self._sets = self.watch(REPLICA_SETS, own_key)
+        of_set = controller_key(REPLICA_SETS.kind)
+        self._pods = self.watch(
+            PODS, of_set, {"owner": controller_uid}, concern=standing, patience=self._patience, mark=OWNED
+        )
+        self.watch_policies(self._sets)
+
+    async def reconcile(self, key: Any) -> float | None:
+        namespace, name = key
+        replica_set = self._sets.get(name, namespace)
+        if replica_set is None or is_leaving(replica_set) or self.is_federated(replica_set):
+            return None
+        wait = await self._bring_to_size(replica_set)
+        await self._forget_failures(replica_set)
+        now = self.clock()
+        pods = [pod for pod in self._pods.by("owner", replica_set.uid) if is_active(pod)]
+        available, next_available = _available(replica_set, pods, now)
+        await self.modify_status(replica_set, lambda status: _write_status(status, replica_set, pods, available))
+        return min((each for each in (wait, next_available) if each is not None), default=None)
+
+    def _patience(self, key: Any) -> float:
+        replica_set = self._sets.get(key[1], key[0])
+        return patience_for(self._pods.count("owner", replica_set.uid)) if replica_set is not None else 0.0
+
+    async def _bring_to_size(self, replica_set: Record) -> float | None:
+        """Create what is missing or delete what is too much; seconds to wait when it is too early."""
+        pods = self._pods.by("owner", replica_set.uid)
+        active = [pod for pod in pods if is_active(pod)]
+        missing = replica_set.data["spec"].get("replicas", 1) - len(active)
+        if missing < 0:
+            surplus = sorted(active, key=first_to_go)[:-missing]
+            await self.together([self.delete(pod) for pod in surplus])
+        if missing <= 0:
+            return None
+        failures = sum(phase_of(pod) == "Failed" and not was_disrupted(pod) for pod in pods)
+        wait = wait_after_failures(pods, failures, self.clock())
+        if wait > 0:
+            return wait
+        await self._create_pods(replica_set, missing)
+        return None
+
+    async def _create_pods(self, replica_set: Record, number: int) -> None:
+        pod = make_pod(replica_set, replica_set.data["spec"]["template"], labels={})
+        try:
+            await self.together([self.create(PODS, pod) for _ in range(number)])
+        except StoreError as error:
+            await self.tell(replica_set, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
+            raise
+
+    async def _forget_failures(self, replica_set: Record) -> None:
+        now = self.clock()
+        pods = self._pods.by("owner", replica_set.uid)
+        old = [pod for pod in pods if is_finished(pod) and not is_leaving(pod) and finished_at(pod) + _KEPT < now]
+        await self.together([self.delete(pod) for pod in old])
+
+
+def _available(replica_set: Record, pods: list[Record], now: datetime) -> tuple[int, float | None]:
+    """How many pods have been ready for long enough, and after how many seconds the next one will have."""
+    needed = float(replica_set.data["spec"].get("minReadySeconds", 0))
+    since = [(now - moment).total_seconds() for pod in pods if (moment := ready_since(pod)) is not None]
+    soon = min((needed - seconds for seconds in since if seconds < needed), default=None)
+    return sum(seconds >= needed for seconds in since), soon
+
+
+def _write_status(status: dict[str, Any], replica_set: Record, pods: list[Record], available: int) -> None:
+    status["replicas"] = status["fullyLabeledReplicas"] = len(pods)
+    status["readyReplicas"] = sum(map(is_ready, pods))
+    status["availableReplicas"] = available
+    status["observedGeneration"] = replica_set.metadata.get("generation", 1)

@@ -1,0 +1,166 @@
+"""Where a quota workload stands, as its conditions say, and the changes of its status that controllers make.
+
+1. It holds quota from its admission until that is cleared, or it has finished.
+2. Evicted says that it has to leave; it still holds its quota, until its pods are seen to be gone.
+3. The quota is given back in one write: admission, QuotaReserved, Admitted and Requeued change together.
+
+Changes are given the whole object as it is at the moment of writing, and do nothing where it is no longer meant.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from reprieve.model.clock import precise_timestamp
+from reprieve.stores import writing
+from reprieve.stores.records import Record
+from reprieve.stores.writing import Change
+from reprieve.texts import quota_lives
+
+FINALIZER = "kueue.x-k8s.io/resource-in-use"
+"""Keeps a workload, and with it its quota and the original template, until its pods are gone."""
+DEACTIVATED = "Deactivated"
+TOO_LONG = "MaximumExecutionTimeExceeded"
+PAST_SECONDS = "accumulatedPastExecutionTimeSeconds"
+
+
+def status_of(data: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = data.get("status") or {}
+    return found
+
+
+def admission_of(workload: Record) -> dict[str, Any] | None:
+    found: dict[str, Any] | None = status_of(workload.data).get("admission")
+    return found
+
+
+def is_true(data: dict[str, Any], kind: str) -> bool:
+    found = writing.find_condition(status_of(data).get("conditions") or [], kind)
+    return found is not None and found.get("status") == "True"
+
+
+def is_finished(workload: Record) -> bool:
+    return is_true(workload.data, "Finished")
+
+
+def is_evicted(workload: Record) -> bool:
+    return is_true(workload.data, "Evicted")
+
+
+def is_active(data: dict[str, Any]) -> bool:
+    return data["spec"].get("active", True) is not False
+
+
+def holds_quota(workload: Record) -> bool:
+    return admission_of(workload) is not None and not is_finished(workload)
+
+
+def may_run(workload: Record) -> bool:
+    """Whether its pods may start, or go on."""
+    return (
+        holds_quota(workload)
+        and is_true(workload.data, "Admitted")
+        and not is_evicted(workload)
+        and not writing.is_leaving(workload)
+    )
+
+
+def why_evicted(workload: Record) -> tuple[str, str]:
+    """Reason and message of its eviction; a preemption says more in its own condition."""
+    conditions = writing.conditions_of(workload)
+    evicted = writing.find_condition(conditions, "Evicted") or {}
+    preempted = writing.find_condition(conditions, "Preempted") or {}
+    told = preempted if evicted.get("reason") == "Preempted" and preempted.get("status") == "True" else {}
+    return evicted.get("reason", ""), told.get("message") or evicted.get("message", "")
+
+
+def set_condition(data: dict[str, Any], kind: str, status: str, reason: str, message: str, now: datetime) -> None:
+    """A condition of a workload; its time is precise, because who got quota last is asked to leave first."""
+    conditions = data.setdefault("status", {}).setdefault("conditions", [])
+    known = writing.find_condition(conditions, kind)
+    same = known is not None and known.get("status") == status
+    since = known.get("lastTransitionTime") if known is not None and same else None
+    more: dict[str, Any] = {"lastTransitionTime": since or precise_timestamp(now)}
+    if generation := data["metadata"].get("generation"):
+        more["observedGeneration"] = generation
+    writing.set_condition(conditions, kind, status, now=now, reason=reason, message=message, **more)
+
+
+def evict(reason: str, message: str, now: datetime) -> Change:
+    """Ask a workload to leave that holds quota and has not been asked."""
+
+    def change(data: dict[str, Any]) -> None:
+        holds = status_of(data).get("admission") is not None and not is_true(data, "Finished")
+        if holds and not is_true(data, "Evicted"):
+            set_condition(data, "Evicted", "True", reason, message, now)
+
+    return change
+
+
+def release(now: datetime) -> Change:
+    """Give back the quota of an evicted workload whose pods are gone, and queue it again if it is active."""
+
+    def change(data: dict[str, Any]) -> None:
+        if status_of(data).get("admission") is None or not is_true(data, "Evicted"):
+            return
+        _add_past_seconds(data, now)
+        del data["status"]["admission"]
+        active = is_active(data)
+        reason = (writing.find_condition(data["status"]["conditions"], "Evicted") or {}).get("reason", "Pending")
+        message = quota_lives.WAITS_AGAIN if active else quota_lives.STAYS_OUT
+        set_condition(data, "QuotaReserved", "False", "Pending", message, now)
+        set_condition(data, "Admitted", "False", "NoReservation", message, now)
+        again = quota_lives.QUEUED_AGAIN if active else quota_lives.NOT_QUEUED_AGAIN
+        set_condition(data, "Requeued", str(active), reason if active else DEACTIVATED, again, now)
+
+    return change
+
+
+def _add_past_seconds(data: dict[str, Any], now: datetime) -> None:
+    """Only a workload whose time is limited counts for how long it has run."""
+    if data["spec"].get("maximumExecutionTimeSeconds") is not None:
+        data["status"][PAST_SECONDS] = int(seconds_run(data, now))
+
+
+def seconds_run(data: dict[str, Any], now: datetime) -> float:
+    """For how long it has been admitted, in all its turns."""
+    status = status_of(data)
+    past = float(status.get(PAST_SECONDS) or 0)
+    admitted = writing.find_condition(status.get("conditions") or [], "Admitted") or {}
+    if admitted.get("status") != "True" or not admitted.get("lastTransitionTime"):
+        return past
+    return past + max(0.0, (now - writing.moment_of(admitted["lastTransitionTime"])).total_seconds())
+
+
+def reactivate(message: str, now: datetime) -> Change:
+    """Queue a workload again that was kept out because it was not active; what made it so no longer counts."""
+
+    def change(data: dict[str, Any]) -> None:
+        if not is_active(data) or status_of(data).get("admission") is not None:
+            return
+        data["status"].pop(PAST_SECONDS, None)
+        if is_true(data, "DeactivationTarget"):
+            set_condition(data, "DeactivationTarget", "False", "Reactivated", message, now)
+        set_condition(data, "Requeued", "True", "Reactivated", message, now)
+
+    return change
+
+
+def finish(message: str, now: datetime, reason: str = "JobFinished") -> Change:
+    """What has finished holds no quota any more; nothing takes that back."""
+
+    def change(data: dict[str, Any]) -> None:
+        if not is_true(data, "Finished"):
+            set_condition(data, "Finished", "True", reason, message, now)
+
+    return change
+
+
+def without_finalizer(data: dict[str, Any]) -> None:
+    """Let a workload go as soon as it is deleted."""
+    left = [name for name in data["metadata"].get("finalizers") or [] if name != FINALIZER]
+    if left:
+        data["metadata"]["finalizers"] = left
+    else:
+        data["metadata"].pop("finalizers", None)

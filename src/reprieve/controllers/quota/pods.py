@@ -1,0 +1,196 @@
+"""Plain pods in queues: held by a scheduling gate until their Workload is admitted.
+
+1. Admitted: each pod is sent to the nodes of its flavors and its gate is removed, in one write.
+2. Evicted: pods that were let go are told why and deleted; a plain pod does not come back by itself, so its Workload
+   ends with it. Of a group all go. Where nobody was let go yet, the quota is given back and they wait again.
+3. When all have finished, the Workload has; when all are gone, it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from reprieve.controllers.pods.templates import is_finished
+from reprieve.controllers.quota import conditions as standing
+from reprieve.controllers.quota import pod_groups as groups
+from reprieve.controllers.quota import priority, shapes
+from reprieve.controllers.quota.owners import QuotaOwners
+from reprieve.manifests.kueue import QUEUE_NAME_LABEL
+from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
+from reprieve.model.clock import Clock
+from reprieve.stores.errors import NotFound
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
+from reprieve.stores.writing import finalizers_of, is_leaving, set_condition
+from reprieve.texts import quota_lives
+
+_MARK = QUEUE_NAME_LABEL.encode()
+
+
+class QuotaPods(QuotaOwners):
+    def __init__(self, store: Store, clock: Clock) -> None:
+        super().__init__(store, clock)
+        indexes = {"workload": groups.workload_of, "class": _class_of}
+        self._pods = self.watch(PODS, groups.workload_of, indexes, concern=_concern, mark=_MARK)
+        self._workloads = self.watch(QUOTA_WORKLOADS, _of_pods)
+
+    def naming(self, class_name: priority.ClassName) -> Iterable[Hashable]:
+        return [key for pod in self._pods.by("class", class_name) for key in groups.workload_of(pod)]
+
+    def on_flavor(self, name: str) -> Iterable[Hashable]:
+        return [each.key for each in self._workloads if name in shapes.flavors_of(each) and groups.members_of(each)]
+
+    async def reconcile(self, key: tuple[str, str]) -> None:
+        namespace, name = key
+        workload = self._workloads.get(name, namespace)
+        pods = groups.oldest_first(self._pods.by("workload", key))
+        if workload is None:
+            waiting = [pod for pod in pods if groups.is_gated(pod) and not is_leaving(pod) and not is_finished(pod)]
+            await self._queue(name, waiting)
+            return
+        uids = groups.members_of(workload)
+        if uids:
+            await self._bring_right(workload, [pod for pod in pods if pod.uid in uids], len(uids))
+        else:
+            for pod in pods:
+                await self.warn(pod, "NameTaken", quota_lives.name_taken(workload.unit))
+
+    # They wait
+
+    async def _queue(self, name: str, pods: list[Record]) -> None:
+        """Ask for quota for pods that are all there."""
+        total = groups.total_of(pods[0]) if pods else None
+        wrong = _what_is_wrong(pods, total) if pods else ""
+        if wrong:
+            return await self.warn(pods[0], "Inadmissible", wrong)
+        if total is None or len(pods) < total:
+            return None
+        rank = await self.rank(pods[0], _class(pods[0]))
+        if rank is not None:
+            await self.ask(pods[0], groups.pods_workload(name, pods[:total], rank))
+
+    async def _bring_right(self, workload: Record, pods: list[Record], total: int) -> None:
+        left = [pod for pod in pods if not is_finished(pod)]
+        if not pods:
+            await self.let_go(workload)
+        elif not left:
+            await self._finish(workload)
+        elif standing.is_finished(workload):
+            return
+        elif is_leaving(workload):
+            await self._end_workload(workload, left)
+        elif standing.holds_quota(workload):
+            await self._with_quota(workload, pods, left, total)
+        else:
+            await self._without_quota(workload, left, total)
+
+    async def _without_quota(self, workload: Record, left: list[Record], total: int) -> None:
+        loose = [pod for pod in left if not groups.is_gated(pod)]
+        if loose:  # somebody removed the gate by hand: a pod cannot be held again
+            await self.together([self._end(pod, "NotAdmitted", quota_lives.POD_NOT_ADMITTED) for pod in loose])
+        elif len([pod for pod in left if not is_leaving(pod)]) < total:
+            await self.let_go(workload)  # one of a group has gone: it is made anew when they are whole again
+        else:
+            await self._follow(workload, left[0])
+
+    async def _follow(self, workload: Record, first: Record) -> None:
+        rank = await self.rank(first, _class(first))
+        workload = await self.modify(workload, shapes.follow_owner(first, rank))
+
+        def follow(data: dict[str, Any]) -> None:
+            if standing.status_of(data).get("admission") is None:
+                data["spec"]["queueName"] = shapes.queue_of(first)
+
+        await self.modify(workload, follow)
+
+    # They have quota
+
+    async def _with_quota(self, workload: Record, pods: list[Record], left: list[Record], total: int) -> None:
+        if standing.is_evicted(workload):
+            if len(pods) == total and all(groups.is_gated(pod) for pod in pods):
+                await self.modify(workload, standing.release(self.clock()), subresource="status")
+            else:
+                reason, message = standing.why_evicted(workload)
+                await self.together([self._end(pod, reason, message) for pod in left])
+        elif standing.may_run(workload):
+            held = [pod for pod in left if groups.is_gated(pod) and not is_leaving(pod)]
+            await self.together([self._let_run(pod, workload) for pod in held])
+
+    async def _let_run(self, pod: Record, workload: Record) -> None:
+        place = await self.placement(pod, workload, groups.pod_set_of(pod, workload))
+        if place is None:
+            return
+
+        def start(data: dict[str, Any]) -> None:
+            place.into(data["spec"], pod.data["spec"])
+            groups.without_gate(data)
+
+        running = await self.modify(pod, start)
+        queue = (standing.admission_of(workload) or {}).get("clusterQueue", "")
+        await self.tell(running, "Started", quota_lives.started(queue, 1, shapes.flavors_of(workload)))
+
+    # They leave
+
+    async def _end_workload(self, workload: Record, left: list[Record]) -> None:
+        """Somebody deletes the Workload: what it let run has to end before its quota is free."""
+        running = [pod for pod in left if not groups.is_gated(pod)]
+        await self.together([self._end(pod, "WorkloadDeleted", quota_lives.WORKLOAD_DELETED) for pod in running])
+        if not running:
+            await self.let_go(workload)
+
+    async def _end(self, pod: Record, reason: str, message: str) -> None:
+        """Tell a pod why it has to go, and delete it with its grace period."""
+        if is_leaving(pod):
+            return
+        preempted = reason == "Preempted"
+        kind, why = ("DisruptionTarget", PREEMPTION_BY_SCHEDULER) if preempted else ("TerminationTarget", reason)
+        now = self.clock()
+
+        def mark(status: dict[str, Any]) -> None:
+            conditions = status.setdefault("conditions", [])
+            set_condition(conditions, kind, "True", now=now, reason=why, message=message)
+
+        try:
+            marked = await self.modify_status(pod, mark)
+        except NotFound:
+            self.forget(pod)
+            return
+        await self.delete(marked)
+        await self.tell(marked, reason, message)
+
+    async def _finish(self, workload: Record) -> None:
+        finish = standing.finish(quota_lives.PODS_FINISHED, self.clock())
+        finished = await self.modify(workload, finish, subresource="status")
+        await self.modify(finished, standing.without_finalizer)
+
+
+def _class(pod: Record) -> priority.ClassName:
+    return priority.class_named(pod, pod.data["spec"])
+
+
+def _class_of(pod: Record) -> Iterable[Hashable]:
+    return (_class(pod),) if shapes.queue_of(pod) else ()
+
+
+def _of_pods(workload: Record) -> Iterable[Hashable]:
+    return (workload.key,) if groups.members_of(workload) else ()
+
+
+def _concern(pod: Record) -> tuple[Any, ...]:
+    """All about a pod that its quota depends on."""
+    metadata = pod.metadata
+    said = metadata.get("labels"), metadata.get("annotations")
+    return groups.is_gated(pod), is_finished(pod), is_leaving(pod), finalizers_of(pod), said
+
+
+def _what_is_wrong(pods: list[Record], total: int | None) -> str:
+    """Why pods cannot be queued together."""
+    name = groups.group_of(pods[0])
+    same = {(shapes.queue_of(pod), groups.total_of(pod)) for pod in pods}
+    if len(same) > 1 or total is None:
+        return quota_lives.group_disagrees(name)
+    kinds = len({groups.shape_of(pod) for pod in pods[:total]})
+    most = groups.MOST_SHAPES
+    return quota_lives.too_many_shapes(name, kinds, most) if kinds > most else ""

@@ -1,0 +1,217 @@
+"""The Workload of a Job, and the Job of an admission: what is made of the one for the other, and back again.
+
+1. The Workload keeps the Job's template and parallelism as they were: they are the original to come back to.
+2. An admission adds the node labels and tolerations of its flavors to the template, and lowers the parallelism where
+   only a part was admitted. Both are worked out from the original, so that doing it again changes nothing.
+3. Restoring touches only what was added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from reprieve.controllers.quota.conditions import FINALIZER, admission_of
+from reprieve.controllers.quota.priority import Rank
+from reprieve.manifests.diagnosis import drop_nulls
+from reprieve.manifests.kueue import (
+    DISRUPTION_COST,
+    ON_PREEMPTION,
+    PRIORITY_BOOST,
+    QUEUE_NAME_LABEL,
+    V1BETA2,
+    WAIT_BEFORE_PREEMPTION,
+)
+from reprieve.manifests.kueue_annotations import unreadable
+from reprieve.manifests.priorities import parse_integer
+from reprieve.stores.records import Record
+from reprieve.stores.writing import Change, owner_reference
+
+MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
+JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
+_CARRIED = "reprieve.scheduling/"
+_HOLD = "reprieve.scheduling/hold"
+_WISHES = (WAIT_BEFORE_PREEMPTION, ON_PREEMPTION, DISRUPTION_COST, PRIORITY_BOOST)
+_LONGEST_NAME = 253
+_HASH = 5
+MAIN = "main"
+Data = dict[str, Any]
+
+
+def queue_of(record: Record) -> str:
+    name: str = record.metadata.get("labels", {}).get(QUEUE_NAME_LABEL, "")
+    return name
+
+
+def workload_name(kind: str, name: str, uid: str) -> str:
+    """The same each time for the same object, another one for its successor of the same name."""
+    digest = hashlib.sha256(uid.encode()).hexdigest()[:_HASH]
+    base = f"{kind}-{name}"[: _LONGEST_NAME - _HASH - 1].rstrip("-.")
+    return f"{base}-{digest}"
+
+
+def carried_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
+    """What an object says about its own preemption, in annotations that its Workload takes over.
+
+    What cannot be read counts as not said, and what only a scheduler may write cannot be smuggled in.
+    """
+    left_out = {*unreadable(annotations), _HOLD}
+    return {
+        key: value
+        for key, value in annotations.items()
+        if (key.startswith(_CARRIED) or key == PRIORITY_BOOST) and key not in left_out
+    }
+
+
+def job_count(spec: Data) -> int:
+    """How many pods a Job runs at a time."""
+    parallelism: int = spec.get("parallelism", 1)
+    completions: int | None = spec.get("completions")
+    return parallelism if completions is None else min(parallelism, completions)
+
+
+def job_pod_set(job: Record) -> Data:
+    spec = job.data["spec"]
+    count = job_count(spec)
+    pod_set: Data = {"name": MAIN, "count": count}
+    least = parse_integer(job.metadata.get("annotations", {}).get(MINIMUM_PARALLELISM, ""), 32)
+    if least is not None and 0 < least < count:
+        pod_set["minCount"] = least
+    return pod_set | {"template": spec["template"]}
+
+
+def job_workload(job: Record, rank: Rank) -> Data:
+    """The Workload of a Job that waits."""
+    metadata = {
+        "name": workload_name("job", job.name, job.uid),
+        "namespace": job.namespace,
+        "labels": {JOB_UID_LABEL: job.uid},
+        "annotations": carried_annotations(job.metadata.get("annotations", {})),
+        "ownerReferences": [owner_reference(job)],
+        "finalizers": [FINALIZER],
+    }
+    spec = {"queueName": queue_of(job), "podSets": [job_pod_set(job)], **rank.spec(), **limits(job)}
+    return {"apiVersion": V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
+
+
+def follow_owner(owner: Record, rank: Rank | None) -> Change:
+    """What a Workload takes over from its owner at any time: its priority, if known, and the annotations it carries.
+
+    A wish that its owner no longer has goes; what others have written on the Workload stays.
+    """
+    said = carried_annotations(owner.metadata.get("annotations", {}))
+
+    def change(data: Data) -> None:
+        before = data["metadata"].get("annotations", {})
+        kept = {key: value for key, value in before.items() if key not in _WISHES}
+        set_or_drop(data["metadata"], "annotations", {**kept, **said})
+        if rank is not None:
+            set_or_drop(data["spec"], "priorityClassRef", rank.spec().get("priorityClassRef"))
+            data["spec"]["priority"] = rank.value
+
+    return change
+
+
+def limits(record: Record) -> dict[str, int]:
+    """How long it may run, where its label says so."""
+    seconds = parse_integer(record.metadata.get("labels", {}).get(MAXIMUM_TIME_LABEL, ""), 32)
+    return {"maximumExecutionTimeSeconds": seconds} if seconds is not None and seconds > 0 else {}
+
+
+class Placement(NamedTuple):
+    """What an admission makes of the pods of one pod set."""
+
+    node_selector: dict[str, str]
+    tolerations: list[Data]
+    pods: int | None
+    """How many of them were admitted, where the admission says so."""
+
+    def into(self, spec: Data, original: Data) -> None:
+        """Send the pods to the nodes of their flavors."""
+        set_or_drop(spec, "nodeSelector", {**original.get("nodeSelector", {}), **self.node_selector})
+        known = original.get("tolerations", [])
+        set_or_drop(spec, "tolerations", [*known, *(item for item in self.tolerations if item not in known)])
+
+
+def set_or_drop(data: Data, field: str, value: Any) -> None:
+    """An empty value is none, unless it stands there as an empty one."""
+    if value or (field in data and data[field] == value):
+        data[field] = value
+    else:
+        data.pop(field, None)
+
+
+class FlavorMissing(Exception):
+    """A flavor of an admission does not exist."""
+
+
+def assignment_of(workload: Record, pod_set: str) -> Data:
+    admission = admission_of(workload) or {}
+    found = (each for each in admission.get("podSetAssignments", []) if each.get("name", MAIN) == pod_set)
+    return next(found, {})
+
+
+def flavors_of(workload: Record) -> list[str]:
+    """All flavors that it was admitted on, each once."""
+    assignments = (admission_of(workload) or {}).get("podSetAssignments", [])
+    return list(dict.fromkeys(flavor for each in assignments for flavor in each.get("flavors", {}).values()))
+
+
+def placement(workload: Record, pod_set: str, flavors: Mapping[str, Record]) -> Placement:
+    """Where its admission sends the pods of a pod set; raises when a flavor is not there."""
+    assignment = assignment_of(workload, pod_set)
+    selector: dict[str, str] = {}
+    tolerations: list[Data] = []
+    for name in dict.fromkeys(assignment.get("flavors", {}).values()):
+        if name not in flavors:
+            raise FlavorMissing(name)
+        labels, tolerated = _flavor(flavors[name].data)
+        selector |= labels
+        tolerations += (item for item in tolerated if item not in tolerations)
+    return Placement(selector, tolerations, assignment.get("count"))
+
+
+def _flavor(flavor: Data) -> tuple[dict[str, str], list[Data]]:
+    """Node labels and tolerations; the first version has its labels elsewhere."""
+    spec = flavor.get("spec", {})
+    return spec.get("nodeLabels", flavor.get("nodeSelector", {})), spec.get("tolerations", [])
+
+
+def original(workload: Record, pod_set: str = MAIN) -> Data:
+    """A pod set as it was before any admission."""
+    found: Iterable[Data] = (each for each in workload.data["spec"]["podSets"] if each.get("name", MAIN) == pod_set)
+    return next(iter(found))
+
+
+def placed_job_spec(spec: Data, pod_set: Data, place: Placement) -> None:
+    """Make of the spec of a Job what was admitted."""
+    place.into(spec["template"]["spec"], pod_set["template"]["spec"])
+    if place.pods is not None and place.pods < pod_set["count"]:
+        spec["parallelism"] = place.pods
+
+
+def placed_template(job: Record, workload: Record, place: Placement) -> Data:
+    """The template of a Job as its admission makes it."""
+    template: Data = job.data["spec"]["template"]
+    placed = {**template, "spec": dict(template["spec"])}
+    place.into(placed["spec"], original(workload)["template"]["spec"])
+    return placed
+
+
+def restored_job_spec(spec: Data, pod_set: Data, admitted: int | None) -> None:
+    """Take back what was added; a parallelism that somebody else has set since stays."""
+    kept = pod_set["template"]["spec"]
+    for field in ("nodeSelector", "tolerations"):
+        if field in kept:
+            spec["template"]["spec"][field] = kept[field]
+        else:
+            spec["template"]["spec"].pop(field, None)
+    if admitted is not None and admitted < pod_set["count"] and spec.get("parallelism") == admitted:
+        spec["parallelism"] = pod_set["count"]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two parts of manifests say the same: null is as good as nothing."""
+    return bool(one == other or drop_nulls(one) == drop_nulls(other))

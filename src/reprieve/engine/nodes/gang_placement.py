@@ -1,0 +1,254 @@
+"""Placing many pods as one.
+
+A gang is placed shape by shape, the shape that can go to the fewest nodes first. Each round asks for every node what
+one more pod of the shape would cost there, and gives one pod each to the nodes that cost least, so that thousands of
+nodes and hundreds of pods take a few rounds. Who has to leave is taken out of the table at once, whole units wherever
+they run, and whoever comes is put in: the next round sees both. Where that leaves somebody out, other ways are tried:
+the largest first and close together, the oldest first, and, where pods mind others beyond their node, with everybody
+gone from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.nodes.budgets import Budgets
+from reprieve.engine.nodes.columns import NOBODY
+from reprieve.engine.nodes.labels import NodeLabels
+from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
+from reprieve.engine.nodes.scoring import Strategy, score
+from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.trial import Gang, Trial
+from reprieve.engine.nodes.units import Unit
+from reprieve.engine.nodes.view import Outlook, Ranked, Rule
+from reprieve.world import PodFacts
+
+HOST = "kubernetes.io/hostname"
+View = tuple[Outlook, list[PodFacts]]
+Way = Callable[[Trial, Sequence[Rule]], None]
+
+
+class GangPlacer:
+    """Places a gang by some rules on who may be asked to leave, within a domain of nodes."""
+
+    def __init__(
+        self, table: NodeTable, labels: NodeLabels, budgets: Budgets, gang: Gang, domain: Mask, strategy: Strategy
+    ) -> None:
+        self.table = table
+        self.labels = labels
+        self.gang = gang
+        self._budgets = budgets
+        self._domain = domain
+        self._strategy: Strategy = strategy
+        self._keys = frozenset(facts.key for facts in gang.members)
+        self.shapes = self._by_shape()
+
+    def _by_shape(self) -> list[list[PodFacts]]:
+        """Members that are alike to the search, together."""
+        shapes: dict[object, list[PodFacts]] = {}
+        # Who somebody is matters only where anybody minds others, be it a member that has not been placed yet.
+        plain = len(self.table.repels) == 1 and not any(_wishes(facts) for facts in self.gang.members)
+        for facts in self.gang.members:
+            spec = facts.pod.spec
+            rules = (spec.node_selector, spec.affinity, spec.tolerations, spec.topology_spread_constraints)
+            key = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, facts.key[0], facts.labels)
+            shapes.setdefault(key[:3] if plain else key, []).append(facts)
+        return list(shapes.values())
+
+    def outlook(self, facts: PodFacts, rules: Sequence[Rule]) -> Outlook:
+        return Outlook(
+            self.table,
+            self.labels,
+            self._budgets,
+            facts,
+            rules,
+            priority=self.gang.priority,
+            within=self._domain,
+            apart_from=self._keys,
+            marked=True,
+        )
+
+    # Placing
+
+    def place(self, trial: Trial, rules: Sequence[Rule]) -> int:
+        """Place as many members as can be; tells how many."""
+        best = -1
+        chosen: Way = self._fewest_nodes_first
+        last: Way = chosen
+        for way in self._ways():
+            trial.undo()
+            way(trial, rules)
+            last = way
+            if len(trial.placed) >= best:
+                best, chosen = len(trial.placed), way
+            if best == len(self.gang.members):
+                return best
+        if last != chosen:
+            trial.undo()
+            chosen(trial, rules)
+        return best
+
+    def _ways(self) -> Iterator[Way]:
+        """Each is worth more than the ones before where none of them places everybody."""
+        yield self._fewest_nodes_first
+        if len(self.shapes) > 1:
+            yield self._largest_first
+            yield self._oldest_first
+        if self._minds_others_far_away():
+            yield partial(self._everybody_gone, self._fewest_nodes_first)
+            yield partial(self._everybody_gone, self._oldest_first)
+
+    def _fewest_nodes_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
+        views = [(self.outlook(shape[0], rules), shape) for shape in self.shapes]
+        views.sort(key=lambda view: int((view[0].fits | view[0].feasible).sum()))
+        for view in views:
+            self._place_shape(trial, view, rules, self._strategy)
+
+    def _largest_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
+        views = [(self.outlook(shape[0], rules), shape) for shape in self.shapes]
+        totals = {name: max(int(self.table.allocatable[row].sum()), 1) for name, row in self.table.resources.items()}
+        views.sort(key=lambda view: -max(units / totals[name] for name, units in view[1][0].requests.items()))
+        for view in views:
+            self._place_shape(trial, view, rules, "MostAllocated")
+
+    def _oldest_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
+        """One by one, as they stand in a queue: who is left out is the youngest, not the most awkward."""
+        views = {facts.key: number for number, shape in enumerate(self.shapes) for facts in shape}
+        outlooks = [self.outlook(shape[0], rules) for shape in self.shapes]
+        for facts in self.gang.members:
+            number = views[facts.key]
+            outlooks[number] = self._renewed(outlooks[number], facts, rules)
+            self._place_shape(trial, (outlooks[number], [facts]), rules, self._strategy)
+
+    def _everybody_gone(self, way: Way, trial: Trial, rules: Sequence[Rule]) -> None:
+        """Pods on other nodes may be what keeps a pod away: take out everybody who may go, before anybody comes."""
+        for unit in self.candidates(rules, np.arange(self.table.size)):
+            trial.evict(unit)
+        way(trial, rules)
+
+    def _minds_others_far_away(self) -> bool:
+        """Whether what happens on one node can matter on another."""
+        keys = {key for shape in self.shapes for key in topology_keys(shape[0])}
+        keys |= {term.topology_key for kind in self.table.repels.items if kind for term in kind.terms}
+        return bool(keys - {HOST})
+
+    def _each_node_for_itself(self) -> bool:
+        """Whether a pod that comes to a node matters to those who come to that node only."""
+        codes = self.labels.column(HOST)[0]
+        unique = len(np.unique(codes[codes > 0])) == np.count_nonzero(codes)
+        counting = any(counts_others(shape[0]) for shape in self.shapes)
+        return unique and not counting and not self._minds_others_far_away()
+
+    def _place_shape(self, trial: Trial, view: View, rules: Sequence[Rule], strategy: Strategy) -> None:
+        outlook, waiting = view[0], list(view[1])
+        while waiting:
+            outlook = self._renewed(outlook, waiting[0], rules)
+            nodes = self._cheapest(outlook, waiting[0], strategy)
+            if not len(nodes):
+                return
+            for node, units in self._batch(outlook, nodes, len(waiting)):
+                name = self.table.names[node]
+                trial.make_way(units, name)
+                trial.place(waiting.pop(0), name, self.gang.priority)
+
+    def _batch(self, view: Outlook, nodes: Ints, most: int) -> list[tuple[int, list[Unit]]]:
+        """Nodes that can be filled in one go, each with those who have to leave it.
+
+        Pods that mind their company beyond their node go one by one: each changes what the next one finds. So do
+        those for whom a group has to leave: it frees more than one node.
+        """
+        batch: list[tuple[int, list[Unit]]] = []
+        alone = view.company is not None and not self._each_node_for_itself()
+        for node in nodes[: 1 if alone else most].tolist():
+            units = [] if view.fits[node] else self._victims(view, node)
+            if batch and any(unit.group for unit in units):
+                break
+            batch.append((node, units))
+            if any(unit.group for unit in units):
+                break
+        return batch
+
+    def _victims(self, view: Outlook, node: int) -> list[Unit]:
+        shares = self.table.residents[node]
+        return [shares[rank].unit for rank in np.flatnonzero(view.victims[:, node])]
+
+    def _renewed(self, view: Outlook, facts: PodFacts, rules: Sequence[Rule]) -> Outlook:
+        if view.current(0):
+            view.follow(facts)
+            return view
+        return self.outlook(facts, rules)
+
+    def _cheapest(self, view: Outlook, facts: PodFacts, strategy: Strategy) -> Ints:
+        """Nodes that cost least for one more pod, best first: free ones by score, else those with the best victims."""
+        free = np.flatnonzero(view.fits)
+        if len(free):
+            points = score(self.table, self.labels, facts, free, strategy)
+            return free[np.lexsort((self.table.tie_break()[free], -points))]
+        possible = np.flatnonzero(view.feasible)
+        if not len(possible):
+            return possible
+        for values in self._price(view, possible):
+            possible = possible[values[possible] == values[possible].min()]
+        return possible[np.lexsort((self.table.tie_break()[possible], -view.start[possible]))]
+
+    def _price(self, view: Outlook, nodes: Ints) -> Iterator[Ints]:
+        """What one more pod costs on each node, the weightiest first: as units are more or less important."""
+        depth = self.table.depth
+        victims = view.victims[:depth, nodes]
+        ranks = {name: self.table.ranks[name][:depth, nodes] for name in ("priority", "group")}
+        highest, groups = np.zeros((2, self.table.size), dtype=np.int64)
+        highest[nodes] = np.where(victims, ranks["priority"], -NOBODY).max(axis=0, initial=-NOBODY)
+        groups[nodes] = (victims & (ranks["group"] > 0)).sum(axis=0)
+        yield from (view.violations, highest, groups, view.total, view.count)
+
+    # Whether there is room at all
+
+    def most(self, rules: Sequence[Rule]) -> int:
+        """How many members could be placed if everybody these rules allow made way."""
+        if len(self.shapes) == 1:
+            view = self.outlook(self.shapes[0][0], rules)
+            if view.company is None:
+                members = len(self.gang.members)
+                return min(int(view.capacity(members).sum()), members)
+        with Trial(self.table) as trial:
+            return self.place(trial, rules)
+
+    def candidates(self, rules: Sequence[Rule], nodes: Ints) -> list[Unit]:
+        """Units that may be asked to leave some nodes."""
+        found = {}
+        for rank, place in np.argwhere(self.allowed(rules, nodes)):
+            unit = self.table.residents[nodes[place]][rank].unit
+            found[unit.key] = unit
+        return list(found.values())
+
+    def allowed(self, rules: Sequence[Rule], nodes: Ints) -> Mask:
+        """Who may be asked to leave some nodes, rank by rank."""
+        pods = Ranked(self.table, nodes, self.table.depth)
+        allowed: Mask = pods.get("count") > 0
+        for rule in rules:
+            protects = rule.protects(pods)
+            allowed &= ~(protects & allowed).any(axis=0) if rule.spoils else ~protects
+        return allowed
+
+    def shortage(self, rules: Sequence[Rule]) -> dict[str, tuple[int, int]]:
+        """Resources of which there would be too little on all nodes together: what could be had, what is needed."""
+        needed: dict[str, int] = {}
+        for facts in self.gang.members[: self.gang.required]:
+            for name, units in facts.requests.items():
+                needed[name] = needed.get(name, 0) + units
+        room: dict[str, Ints] = {}
+        for shape in self.shapes:
+            for name, free in self.outlook(shape[0], rules).room().items():
+                room[name] = np.maximum(room.get(name, 0), free)
+        had = {name: int(free.sum()) for name, free in room.items() if name in needed}
+        return {name: (units, needed[name]) for name, units in had.items() if units < needed[name]}
+
+
+def _wishes(facts: PodFacts) -> Any:
+    return facts.pod.spec.affinity or facts.pod.spec.topology_spread_constraints

@@ -1,0 +1,180 @@
+"""The search that all policies share, over many domains at once.
+
+A domain is a place the preemptor could go: a node, a flavor, a member cluster, the whole cluster. In each stand
+candidates, rank by rank in the policy's order. The steps are the same everywhere:
+
+    remove      take candidates away, all of them or until the preemptor fits
+    reprieve    give them back, the most important first, as long as the preemptor still fits
+    choose      the domain that costs least, by criteria tried in order
+
+A ledger answers whether the preemptor fits while units leave and come back. It works on its own copy of the numbers:
+whatever a search does, the table it came from is untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from reprieve.engine.arrays import Ints, Mask
+
+Unit = TypeVar("Unit")
+UnitIn = TypeVar("UnitIn", contravariant=True)
+
+
+class Ledger(Protocol):
+    """Does it fit? In every domain at once."""
+
+    def fits(self) -> Mask: ...
+
+    def remove(self, candidates: Mask) -> None:
+        """Units leave: ranks by domains."""
+
+    def give_back(self, rank: int, where: Mask) -> Mask:
+        """The unit at this rank returns where the preemptor still fits beside it; tells where it stayed."""
+
+
+NO_WEIGHTS: Ints = np.zeros((0, 0, 0), dtype=np.int64)
+
+
+class SlackLedger:
+    """Integer slack in rows over domains: it fits where none is negative.
+
+    `weights` are what each candidate gives to each row when it leaves, rank by rank. The last `near` rows may be
+    negative together where the row `alone` is not: a pod that wants company may be the first of its kind.
+    """
+
+    def __init__(self, slack: Ints, weights: Ints | None, near: int = 0, alone: int | None = None) -> None:
+        self._slack = slack
+        self._weights = NO_WEIGHTS if weights is None else weights
+        self._near = near
+        self._alone = alone
+
+    def fits(self) -> Mask:
+        return self._enough(self._slack)
+
+    def remove(self, candidates: Mask) -> None:
+        self._slack += np.einsum("krd,kd->rd", self._weights, candidates.astype(np.int64))
+
+    def give_back(self, rank: int, where: Mask) -> Mask:
+        trial = self._slack - self._weights[rank]
+        stays: Mask = where & self._enough(trial)
+        np.copyto(self._slack, trial, where=stays)
+        return stays
+
+    def _enough(self, slack: Ints) -> Mask:
+        if not self._near:
+            return _none_short(slack)
+        hard = slack[: self._alone if self._alone is not None else len(slack) - self._near]
+        near = _none_short(slack[len(slack) - self._near :])
+        if self._alone is not None:
+            near |= slack[self._alone] >= 0
+        return _none_short(hard) & near
+
+
+def _none_short(rows: Ints) -> Mask:
+    """Row after row: there are few, and each is long."""
+    enough: Mask = rows[0] >= 0
+    for row in rows[1:]:
+        enough &= row >= 0
+    return enough
+
+
+def remove_all(ledger: Ledger, candidates: Mask) -> Mask:
+    """Take all candidates away; tells where the preemptor fits then."""
+    ledger.remove(candidates)
+    return ledger.fits()
+
+
+def reprieve(ledger: Ledger, victims: Mask, classes: Sequence[Mask]) -> Mask:
+    """Give victims back, class after class and in each from the top; tells who cannot be spared."""
+    victims = victims.copy()
+    for members in classes:
+        asked = members & victims
+        for rank in _taken(asked):
+            victims[rank] &= ~ledger.give_back(rank, asked[rank])
+    return victims
+
+
+def _taken(ranks: Mask) -> list[int]:
+    """The ranks at which anybody stands."""
+    found: list[int] = np.flatnonzero(ranks.any(axis=1)).tolist()
+    return found
+
+
+class Criterion(NamedTuple):
+    """One way to tell domains apart: less is better."""
+
+    name: str
+    values: Ints
+
+
+class Choice(NamedTuple):
+    """The domain that was chosen, and the criterion that decided."""
+
+    domain: int
+    criterion: str
+
+
+ONLY_CANDIDATE = "OnlyCandidate"
+TIE_BREAK = "TieBreak"
+
+
+def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
+    """The best of the possible domains: criteria in order, each among those the ones before could not tell apart."""
+    left = np.flatnonzero(possible)
+    if not len(left):
+        return None
+    decided = ONLY_CANDIDATE
+    for criterion in criteria:
+        if len(left) == 1:
+            break
+        values = criterion.values[left]
+        best = left[values == values.min()]
+        if len(best) < len(left):
+            left, decided = best, criterion.name
+    return Choice(int(left[0]), decided)
+
+
+class Steps(Protocol[UnitIn]):
+    """A ledger over one domain, unit by unit."""
+
+    def fits(self) -> bool: ...
+
+    def remove(self, unit: UnitIn) -> None: ...
+
+    def give_back(self, unit: UnitIn) -> None: ...
+
+
+def remove_until_fits(ledger: Steps[Unit], order: Iterable[Unit], may_go: Callable[[Unit], bool]) -> list[Unit] | None:
+    """Take units away in order, each if it may go at that moment, until the preemptor fits; None: it never does.
+
+    Those who were taken away stay away; whoever asked gives them back.
+    """
+    removed: list[Unit] = []
+    for unit in order:
+        if may_go(unit):
+            ledger.remove(unit)
+            removed.append(unit)
+            if ledger.fits():
+                return removed
+    for unit in reversed(removed):
+        ledger.give_back(unit)
+    return None
+
+
+def fill_back(ledger: Steps[Unit], removed: list[Unit]) -> list[Unit]:
+    """From the last but one back to the first, give back whoever the preemptor fits beside."""
+    victims = list(removed)
+    for place in range(len(victims) - 2, -1, -1):
+        unit = victims[place]
+        ledger.give_back(unit)
+        if ledger.fits():
+            # The last one takes the place of the one that was spared, as in the system this follows.
+            victims[place] = victims[-1]
+            victims.pop()
+        else:
+            ledger.remove(unit)
+    return victims

@@ -1,0 +1,194 @@
+"""Kueue's queues, cohorts, flavors and workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reprieve.manifests import kueue, kueue_versions
+from reprieve.manifests.admission.metadata import check_dns_label, check_labels, check_unique
+from reprieve.manifests.admission.neighbours import Neighbours
+from reprieve.manifests.admission.pods import check_pod_spec, check_selector, check_taints, check_tolerations
+from reprieve.manifests.kueue_annotations import unreadable
+from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
+
+
+def check_cluster_queue(
+    queue: kueue.ClusterQueue | kueue_versions.ClusterQueueV1beta1, neighbours: Neighbours
+) -> Iterator[Finding]:
+    spec = queue.spec
+    cohort = spec.cohort_name if isinstance(spec, kueue.ClusterQueueSpec) else spec.cohort
+    limits = "" if cohort else "allowed only in a cohort"
+    yield from _check_groups("$.spec.resourceGroups", spec.resource_groups, neighbours, limits)
+    yield from check_selector("$.spec.namespaceSelector", spec.namespace_selector)
+    yield from _check_preemption("$.spec.preemption", spec.preemption)
+
+
+def _check_groups(
+    path: str, groups: tuple[kueue.ResourceGroup, ...], neighbours: Neighbours, limits: str
+) -> Iterator[Finding]:
+    """`limits` says when borrowing and lending could be limited; it is empty when they can."""
+    flavors: set[str] = set()
+    resources: set[str] = set()
+    for index, group in enumerate(groups):
+        place = f"{path}[{index}]"
+        for number, resource in enumerate(group.covered_resources):
+            if resource in resources:
+                right = "allowed: each resource in one group"
+                yield Finding(f"{place}.coveredResources[{number}]", f"{found(resource)} a second time", right)
+            resources.add(resource)
+        for number, flavor in enumerate(group.flavors):
+            if flavor.name in flavors:
+                right = "allowed: each flavor in one group"
+                yield Finding(f"{place}.flavors[{number}].name", f"{found(flavor.name)} a second time", right)
+            flavors.add(flavor.name)
+            yield from _check_flavor(f"{place}.flavors[{number}]", flavor, group, neighbours)
+            yield from _check_quotas(f"{place}.flavors[{number}].resources", flavor, limits)
+
+
+def _check_flavor(
+    path: str, flavor: kueue.FlavorQuotas, group: kueue.ResourceGroup, neighbours: Neighbours
+) -> Iterator[Finding]:
+    names = tuple(quota.name for quota in flavor.resources)
+    if names != group.covered_resources:
+        right = f"allowed: the covered resources in their order: {', '.join(group.covered_resources)}"
+        yield Finding(f"{path}.resources", f"found {', '.join(names)}", right)
+    known = neighbours.names(kueue.ResourceFlavor)
+    if known and flavor.name not in known:
+        message = f"there is no ResourceFlavor {show(flavor.name)}, so nothing is admitted on it"
+        yield Finding(f"{path}.name", message, "", did_you_mean(flavor.name, known), "warning")
+
+
+def _check_quotas(path: str, flavor: kueue.FlavorQuotas, limits: str) -> Iterator[Finding]:
+    for index, quota in enumerate(flavor.resources):
+        for name, limit in (("borrowingLimit", quota.borrowing_limit), ("lendingLimit", quota.lending_limit)):
+            if limit is not None and limits:
+                yield Finding(f"{path}[{index}].{name}", found(str(limit)), limits)
+        if not limits and quota.lending_limit is not None and quota.nominal_quota < quota.lending_limit:
+            right = f"allowed: at most the nominal quota, {quota.nominal_quota}"
+            yield Finding(f"{path}[{index}].lendingLimit", found(str(quota.lending_limit)), right)
+
+
+def _check_preemption(path: str, preemption: kueue.Preemption) -> Iterator[Finding]:
+    borrow = preemption.borrow_within_cohort
+    if borrow is None:
+        return
+    if borrow.policy != "Never" and preemption.reclaim_within_cohort in (None, "Never"):
+        right = "allowed: Never, or with a reclaimWithinCohort other than Never"
+        yield Finding(f"{path}.borrowWithinCohort.policy", found(borrow.policy), right)
+    if borrow.policy == "Never" and borrow.max_priority_threshold is not None:
+        message = found(borrow.max_priority_threshold)
+        right = "allowed only with the policy LowerPriority"
+        yield Finding(f"{path}.borrowWithinCohort.maxPriorityThreshold", message, right)
+
+
+def check_first_cluster_queue(queue: kueue_versions.ClusterQueueV1alpha2, _: Neighbours) -> Iterator[Finding]:
+    yield from check_selector("$.spec.namespaceSelector", queue.spec.namespace_selector)
+    yield from check_unique("$.spec.resources", [resource.name for resource in queue.spec.resources])
+    for index, resource in enumerate(queue.spec.resources):
+        place = f"$.spec.resources[{index}].flavors"
+        yield from check_unique(place, [flavor.name for flavor in resource.flavors])
+        for number, flavor in enumerate(resource.flavors):
+            if flavor.quota.max is not None and flavor.quota.max < flavor.quota.min:
+                right = f"allowed: at least the minimum, {flavor.quota.min}"
+                yield Finding(f"{place}[{number}].quota.max", found(str(flavor.quota.max)), right)
+
+
+def check_cohort(cohort: kueue.Cohort, neighbours: Neighbours) -> Iterator[Finding]:
+    limits = "" if cohort.spec.parent_name else "allowed only below a parent"
+    yield from _check_groups("$.spec.resourceGroups", cohort.spec.resource_groups, neighbours, limits)
+    circle = neighbours.cohort_circle(cohort.name)
+    if circle:
+        yield Finding("$.spec.parentName", f"goes in a circle: {' → '.join(circle)}", "allowed: a tree")
+
+
+def check_local_queue(queue: kueue.LocalQueue, neighbours: Neighbours) -> Iterator[Finding]:
+    known = neighbours.names(kueue.ClusterQueue)
+    name = queue.spec.cluster_queue
+    if known and name not in known:
+        message = f"there is no ClusterQueue {show(name)}, so nothing is admitted through this queue"
+        yield Finding("$.spec.clusterQueue", message, "", did_you_mean(name, known), "warning")
+
+
+def check_first_flavor(flavor: kueue_versions.ResourceFlavorV1alpha2, _: Neighbours) -> Iterator[Finding]:
+    yield from check_labels("$.nodeSelector", flavor.node_selector)
+    yield from check_taints("$.taints", flavor.taints)
+
+
+def check_flavor(flavor: kueue.ResourceFlavor, _: Neighbours) -> Iterator[Finding]:
+    yield from check_labels("$.spec.nodeLabels", flavor.spec.node_labels)
+    yield from check_taints("$.spec.nodeTaints", flavor.spec.node_taints)
+    yield from check_tolerations("$.spec.tolerations", flavor.spec.tolerations)
+
+
+def check_workload(
+    workload: kueue.QuotaWorkload | kueue_versions.QuotaWorkloadV1beta1, neighbours: Neighbours
+) -> Iterator[Finding]:
+    pod_sets = workload.spec.pod_sets
+    yield from check_unique("$.spec.podSets", [pod_set.name for pod_set in pod_sets])
+    for index, pod_set in enumerate(pod_sets):
+        place = f"$.spec.podSets[{index}]"
+        yield from check_dns_label(f"{place}.name", pod_set.name)
+        yield from check_pod_spec(f"{place}.template.spec", pod_set.template.spec)
+        if pod_set.min_count is not None and pod_set.min_count > pod_set.count:
+            right = f"allowed: at most the count, {pod_set.count}"
+            yield Finding(f"{place}.minCount", found(pod_set.min_count), right)
+    names = {pod_set.name for pod_set in pod_sets}
+    yield from _check_annotations(workload.metadata.annotations)
+    yield from _check_assignments("$.status.admission.podSetAssignments", workload.status.admission, names)
+    if isinstance(workload, kueue.QuotaWorkload):
+        yield from _check_class("$.spec.priorityClassRef.name", workload.spec, neighbours)
+    else:
+        yield from _check_class("$.spec.priorityClassName", workload.internal().spec, neighbours)
+
+
+def check_first_workload(workload: kueue_versions.QuotaWorkloadV1alpha2, neighbours: Neighbours) -> Iterator[Finding]:
+    pod_sets = workload.spec.pod_sets
+    yield from check_unique("$.spec.podSets", [pod_set.name for pod_set in pod_sets])
+    for index, pod_set in enumerate(pod_sets):
+        yield from check_dns_label(f"$.spec.podSets[{index}].name", pod_set.name)
+        yield from check_pod_spec(f"$.spec.podSets[{index}].spec", pod_set.spec)
+    today = workload.internal()
+    yield from _check_annotations(workload.metadata.annotations)
+    names = {pod_set.name for pod_set in pod_sets}
+    yield from _check_assignments("$.spec.admission.podSetFlavors", today.status.admission, names)
+    yield from _check_class("$.spec.priorityClassName", today.spec, neighbours)
+
+
+def _check_annotations(annotations: Mapping[str, str]) -> Iterator[Finding]:
+    for name, right in unreadable(annotations).items():
+        yield Finding(join_path("$.metadata.annotations", name), found(annotations[name]), right)
+
+
+def _check_class(path: str, spec: kueue.QuotaWorkloadSpec, neighbours: Neighbours) -> Iterator[Finding]:
+    """A workload that has its number already does not need its class any more."""
+    reference = spec.priority_class_ref
+    if reference is None or spec.priority is not None:
+        return
+    own = reference.kind == "WorkloadPriorityClass"
+    known = neighbours.names(kueue.WorkloadPriorityClass) if own else neighbours.classes.names()
+    if reference.name not in known:
+        message = f"there is no {reference.kind} {show(reference.name)}"
+        yield Finding(path, message, "", did_you_mean(reference.name, known))
+
+
+def _check_assignments(path: str, admission: kueue.Admission | None, names: set[str]) -> Iterator[Finding]:
+    for index, assignment in enumerate(admission.pod_set_assignments if admission else ()):
+        if assignment.name not in names:
+            right = f"allowed: a pod set of the workload: {', '.join(sorted(names))}"
+            suggestion = did_you_mean(assignment.name, names)
+            yield Finding(f"{path}[{index}].name", found(assignment.name), right, suggestion)
+
+
+RULES: dict[type, Any] = {
+    kueue.ClusterQueue: check_cluster_queue,
+    kueue_versions.ClusterQueueV1beta1: check_cluster_queue,
+    kueue_versions.ClusterQueueV1alpha2: check_first_cluster_queue,
+    kueue.Cohort: check_cohort,
+    kueue.LocalQueue: check_local_queue,
+    kueue.ResourceFlavor: check_flavor,
+    kueue_versions.ResourceFlavorV1alpha2: check_first_flavor,
+    kueue.QuotaWorkload: check_workload,
+    kueue_versions.QuotaWorkloadV1beta1: check_workload,
+    kueue_versions.QuotaWorkloadV1alpha2: check_first_workload,
+}

@@ -1,0 +1,252 @@
+"""Pods, nodes and budgets: what the API server's own validation and the Priority admission plugin say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from reprieve.manifests import affinity, core, pods
+from reprieve.manifests.admission.metadata import check_dns_label, check_labels, is_label_key
+from reprieve.manifests.admission.neighbours import Neighbours
+from reprieve.manifests.meta import LabelSelector, Taint, Toleration
+from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
+from reprieve.model.resources import Resources, print_amount
+
+_INTEGER = re.compile(r"-?\d+", re.ASCII)
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+
+
+def check_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
+    yield from check_pod_spec("$.spec", pod.spec)
+    yield from _check_priority(pod.spec, neighbours)
+    if pod.spec.scheduling_group and not pod.spec.scheduling_group.pod_group_name:
+        yield Finding("$.spec.schedulingGroup.podGroupName", "missing", "it must be the name of a PodGroup")
+    if pod.spec.workload_ref and pod.spec.scheduling_group:
+        yield Finding("$.spec.workloadRef", "set beside schedulingGroup", "allowed: one of them, a pod has one group")
+    if pod.spec.node_name and pod.spec.scheduling_gates:
+        yield Finding("$.spec.schedulingGates", "set on a pod that has a node", "allowed: only before it is scheduled")
+
+
+def _check_priority(spec: pods.PodSpec, neighbours: Neighbours) -> Iterator[Finding]:
+    name = spec.priority_class_name
+    item = neighbours.classes.get(name) if name else None
+    if name and item is None:
+        yield missing_class("$.spec.priorityClassName", name, neighbours)
+    if item is None:
+        return
+    if spec.priority is not None and spec.priority != item.value:
+        yield Finding(
+            "$.spec.priority", found(spec.priority), f"allowed: {item.value}, the value of {name}, or nothing"
+        )
+    if spec.preemption_policy and spec.preemption_policy != item.preemption_policy:
+        right = f"allowed: {item.preemption_policy}, the policy of {name}, or nothing"
+        yield Finding("$.spec.preemptionPolicy", found(spec.preemption_policy), right)
+
+
+def missing_class(path: str, name: str, neighbours: Neighbours) -> Finding:
+    known = neighbours.classes.names()
+    return Finding(path, f"there is no PriorityClass {show(name)}", "", did_you_mean(name, known))
+
+
+def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
+    """What holds for pods and for the templates they are made from."""
+    if not spec.containers:
+        yield Finding(f"{path}.containers", "found []", "it must be a list of at least 1")
+    names = {container.name for container in (*spec.containers, *spec.init_containers)}
+    if len(names) < len(spec.containers) + len(spec.init_containers):
+        yield from _check_container_names(path, spec)
+    for group, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for index, container in enumerate(containers):
+            place = f"{path}.{group}[{index}]"
+            yield from check_dns_label(f"{place}.name", container.name)
+            yield from _check_requests(f"{place}.resources", container.resources)
+    if spec.resources.requests or spec.resources.limits:
+        yield from _check_requests(f"{path}.resources", spec.resources)
+    if spec.host_network:
+        yield from _check_host_network(path, spec)
+    yield from check_tolerations(f"{path}.tolerations", spec.tolerations)
+    yield from check_labels(f"{path}.nodeSelector", spec.node_selector)
+    if spec.affinity is not None:
+        yield from _check_affinity(f"{path}.affinity", spec.affinity)
+    yield from _check_spread(f"{path}.topologySpreadConstraints", spec.topology_spread_constraints)
+
+
+def _check_container_names(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
+    """Containers and init containers share one set of names."""
+    seen: set[str] = set()
+    for group, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for index, container in enumerate(containers):
+            if container.name in seen:
+                place = f"{path}.{group}[{index}].name"
+                yield Finding(place, f"{found(container.name)} a second time", "allowed: each name once")
+            seen.add(container.name)
+
+
+@lru_cache(maxsize=4096)
+def _odd_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names that no resource of a container can have: without a domain there are only Kubernetes' own."""
+    return tuple(
+        name
+        for name in names
+        if name not in _NATIVE and not name.startswith("hugepages-") and not ("/" in name and is_label_key(name))
+    )
+
+
+def _check_names(path: str, amounts: Resources) -> Iterator[Finding]:
+    for name in _odd_names(tuple(amounts)):
+        right = f"allowed: {', '.join(_NATIVE)}, or a name with a domain such as example.com/gpu"
+        yield Finding(join_path(path, name), "no such resource", right, did_you_mean(name, _NATIVE))
+
+
+def _check_requests(path: str, resources: pods.ResourceRequirements) -> Iterator[Finding]:
+    if _odd_names((*resources.requests, *resources.limits)):
+        yield from _check_names(f"{path}.requests", resources.requests)
+        yield from _check_names(f"{path}.limits", resources.limits)
+    if not resources.limits or resources.requests is resources.limits:
+        return
+    for name, units in resources.requests.items():
+        limit = resources.limits.get(name)
+        if limit is not None and units > limit:
+            right = f"allowed: at most its limit, {print_amount(name, limit)}"
+            yield Finding(join_path(f"{path}.requests", name), found(print_amount(name, units)), right)
+
+
+def _check_host_network(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
+    for index, container in enumerate(spec.containers):
+        for number, port in enumerate(container.ports):
+            if port.host_port not in (0, port.container_port):
+                place = f"{path}.containers[{index}].ports[{number}].hostPort"
+                yield Finding(place, found(port.host_port), f"allowed with hostNetwork: {port.container_port}")
+
+
+def check_tolerations(path: str, tolerations: Iterable[Toleration]) -> Iterator[Finding]:
+    for index, toleration in enumerate(tolerations):
+        place = f"{path}[{index}]"
+        exists = toleration.operator == "Exists"
+        if not toleration.key and not exists:
+            yield Finding(f"{place}.operator", found(toleration.operator), "allowed without a key: Exists")
+        if exists and toleration.value:
+            yield Finding(f"{place}.value", found(toleration.value), "allowed with the operator Exists: nothing")
+        if toleration.toleration_seconds is not None and toleration.effect != "NoExecute":
+            right = "allowed beside tolerationSeconds: NoExecute"
+            yield Finding(f"{place}.effect", found(toleration.effect), right)
+
+
+def _check_affinity(path: str, rules: affinity.Affinity) -> Iterator[Finding]:
+    if rules.node_affinity is not None:
+        yield from _check_node_affinity(f"{path}.nodeAffinity", rules.node_affinity)
+    for name, pod_affinity in (("podAffinity", rules.pod_affinity), ("podAntiAffinity", rules.pod_anti_affinity)):
+        for place, term in _pod_terms(f"{path}.{name}", pod_affinity):
+            yield from _check_topology_key(f"{place}.topologyKey", term.topology_key)
+            yield from check_selector(f"{place}.labelSelector", term.label_selector)
+            yield from check_selector(f"{place}.namespaceSelector", term.namespace_selector)
+
+
+def _pod_terms(path: str, rules: affinity.PodAffinity | None) -> Iterator[tuple[str, affinity.PodAffinityTerm]]:
+    if rules is None:
+        return
+    for index, term in enumerate(rules.required):
+        yield f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
+    for index, weighted in enumerate(rules.preferred):
+        place = f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm"
+        yield place, weighted.pod_affinity_term
+
+
+def _check_node_affinity(path: str, rules: affinity.NodeAffinity) -> Iterator[Finding]:
+    if rules.required is not None:
+        place = f"{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+        if not rules.required.node_selector_terms:
+            yield Finding(place, "found []", "it must be a list of at least 1")
+        for index, term in enumerate(rules.required.node_selector_terms):
+            yield from _check_node_term(f"{place}[{index}]", term)
+    for index, preferred in enumerate(rules.preferred):
+        place = f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference"
+        yield from _check_node_term(place, preferred.preference)
+
+
+def _check_node_term(path: str, term: affinity.NodeSelectorTerm) -> Iterator[Finding]:
+    for index, requirement in enumerate(term.match_expressions):
+        yield from _check_values(f"{path}.matchExpressions[{index}]", requirement.operator, requirement.values)
+    for index, requirement in enumerate(term.match_fields):
+        place = f"{path}.matchFields[{index}]"
+        if requirement.key != "metadata.name":
+            yield Finding(f"{place}.key", found(requirement.key), "allowed: metadata.name")
+        if requirement.operator not in ("In", "NotIn"):
+            yield Finding(f"{place}.operator", found(requirement.operator), "allowed: In, NotIn")
+
+
+def _check_values(path: str, operator: str, values: tuple[str, ...]) -> Iterator[Finding]:
+    if operator in ("In", "NotIn") and not values:
+        yield Finding(f"{path}.values", "found []", f"allowed with the operator {operator}: at least one value")
+    if operator in ("Exists", "DoesNotExist") and values:
+        yield Finding(f"{path}.values", found(list(values)), f"allowed with the operator {operator}: none")
+    if operator in ("Gt", "Lt") and not (len(values) == 1 and _INTEGER.fullmatch(values[0])):
+        yield Finding(f"{path}.values", found(list(values)), f"allowed with the operator {operator}: one whole number")
+
+
+def check_selector(path: str, selector: LabelSelector | None) -> Iterator[Finding]:
+    if selector is None:
+        return
+    yield from check_labels(f"{path}.matchLabels", selector.match_labels)
+    for index, requirement in enumerate(selector.match_expressions):
+        yield from _check_values(f"{path}.matchExpressions[{index}]", requirement.operator, requirement.values)
+
+
+def _check_topology_key(path: str, key: str) -> Iterator[Finding]:
+    if not is_label_key(key):
+        yield Finding(path, found(key), "allowed: the key of a node label, such as topology.kubernetes.io/zone")
+
+
+def _check_spread(path: str, constraints: tuple[affinity.TopologySpreadConstraint, ...]) -> Iterator[Finding]:
+    seen: set[tuple[str, str]] = set()
+    for index, constraint in enumerate(constraints):
+        place = f"{path}[{index}]"
+        yield from _check_topology_key(f"{place}.topologyKey", constraint.topology_key)
+        yield from check_selector(f"{place}.labelSelector", constraint.label_selector)
+        if constraint.min_domains is not None and constraint.when_unsatisfiable != "DoNotSchedule":
+            yield Finding(f"{place}.minDomains", found(constraint.min_domains), "allowed only with DoNotSchedule")
+        identity = (constraint.topology_key, constraint.when_unsatisfiable)
+        if identity in seen:
+            yield Finding(place, f"a second constraint on {identity[0]}, {identity[1]}", "allowed: one of each")
+        seen.add(identity)
+
+
+def check_taints(path: str, taints: tuple[Taint, ...]) -> Iterator[Finding]:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        if not is_label_key(taint.key):
+            yield Finding(f"{path}[{index}].key", found(taint.key), "allowed: a label key")
+        if (taint.key, taint.effect) in seen:
+            yield Finding(f"{path}[{index}]", f"{taint.key}:{taint.effect} a second time", "allowed: each taint once")
+        seen.add((taint.key, taint.effect))
+
+
+def check_node(node: core.Node, _: Neighbours) -> Iterator[Finding]:
+    yield from check_taints("$.spec.taints", node.spec.taints)
+
+
+def check_budget(budget: core.PodDisruptionBudget, _: Neighbours) -> Iterator[Finding]:
+    yield from check_selector("$.spec.selector", budget.spec.selector)
+    if budget.spec.min_available is not None and budget.spec.max_unavailable is not None:
+        yield Finding("$.spec.maxUnavailable", "set beside minAvailable", "allowed: one of them")
+    for name, value in (("minAvailable", budget.spec.min_available), ("maxUnavailable", budget.spec.max_unavailable)):
+        if isinstance(value, str) and not value.endswith("%"):
+            right = "it must be a whole number from 0 to 2147483647 or a percentage such as 50%"
+            yield Finding(f"$.spec.{name}", found(value), right, "write it without quotes")
+        elif isinstance(value, str) and int(value.removesuffix("%")[:9]) > 100:
+            yield Finding(f"$.spec.{name}", found(value), "allowed: at most 100%")
+
+
+def check_template(manifest: core.Job | core.Controller, _: Neighbours) -> Iterator[Finding]:
+    yield from check_pod_spec("$.spec.template.spec", manifest.spec.template.spec)
+
+
+RULES: dict[type, Any] = {
+    pods.Pod: check_pod,
+    core.Node: check_node,
+    core.PodDisruptionBudget: check_budget,
+    core.Job: check_template,
+    core.Controller: check_template,
+}

@@ -1,0 +1,141 @@
+"""Priority classes, workloads and pod groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reprieve.manifests import scheduling
+from reprieve.manifests.admission.metadata import check_dns_label, check_unique
+from reprieve.manifests.admission.neighbours import Neighbours
+from reprieve.manifests.admission.pods import missing_class
+from reprieve.manifests.priorities import BUILT_IN, HIGHEST_USER_PRIORITY, SYSTEM_PREFIX, parse_integer
+from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
+
+_IMMUTABLE = (("value", "value"), ("preemptionPolicy", "preemption_policy"), ("globalDefault", "global_default"))
+
+
+def check_priority_class(item: scheduling.PriorityClass, neighbours: Neighbours) -> Iterator[Finding]:
+    built_in = BUILT_IN.get(item.name)
+    if built_in is not None:
+        if item.value != built_in.value:
+            yield Finding("$.value", found(item.value), f"allowed for {item.name}: {built_in.value}")
+    elif item.name.startswith(SYSTEM_PREFIX):
+        right = f"allowed: a name that does not start with {SYSTEM_PREFIX}, which is reserved"
+        yield Finding("$.metadata.name", found(item.name), right)
+    elif item.value > HIGHEST_USER_PRIORITY:
+        yield Finding("$.value", found(item.value), f"allowed: at most {HIGHEST_USER_PRIORITY}")
+    yield from _check_annotations(item)
+    default = neighbours.classes.global_default
+    if item.global_default and default is not None and default.name != item.name:
+        message = f"{default.name} is a global default too"
+        yield Finding("$.globalDefault", message, f"the smallest value wins: {default.value}", severity="warning")
+
+
+def _check_annotations(item: scheduling.PriorityClass) -> Iterator[Finding]:
+    annotations = item.metadata.annotations
+    for key, bits in ((scheduling.MINIMUM_PREEMPTABLE_PRIORITY, 32), (scheduling.TOLERATION_SECONDS, 64)):
+        text = annotations.get(key)
+        if text is not None and parse_integer(text, bits) is None:
+            right = f'allowed: a whole number of {bits} bits in quotes, such as "10000"'
+            yield Finding(join_path("$.metadata.annotations", key), found(text), right)
+    known = (scheduling.MINIMUM_PREEMPTABLE_PRIORITY, scheduling.TOLERATION_SECONDS)
+    for key in annotations:
+        if key.startswith(scheduling.TOLERATION_PREFIX) and key not in known:
+            path = join_path("$.metadata.annotations", key)
+            yield Finding(path, "no such property", f"allowed: {', '.join(known)}", did_you_mean(key, known))
+    text = annotations.get(scheduling.ALLOW_PREEMPTION)
+    if text is not None and text not in ("true", "false"):
+        path = join_path("$.metadata.annotations", scheduling.ALLOW_PREEMPTION)
+        yield Finding(path, found(text), 'allowed: "true", "false"', did_you_mean(text, ("true", "false")))
+
+
+def check_update(new: Any, old: Any) -> Iterator[Finding]:
+    """Of a priority class only the description may change: running pods would otherwise mean another class."""
+    if not isinstance(new, scheduling.PriorityClass) or not isinstance(old, scheduling.PriorityClass):
+        return
+    for name, attribute in _IMMUTABLE:
+        before, after = getattr(old, attribute), getattr(new, attribute)
+        if before != after:
+            right = f"allowed: {show(before)}, as before; of a PriorityClass only the description may change"
+            yield Finding(f"$.{name}", found(after), right)
+
+
+def check_inline_workload(workload: scheduling.WorkloadV1alpha1, neighbours: Neighbours) -> Iterator[Finding]:
+    spec = workload.spec
+    yield from check_unique("$.spec.podGroups", [group.name for group in spec.pod_groups])
+    for index, group in enumerate(spec.pod_groups):
+        place = f"$.spec.podGroups[{index}]"
+        yield from check_dns_label(f"{place}.name", group.name)
+        yield from _check_one(f"{place}.policy", "basic", group.policy.basic, "gang", group.policy.gang)
+    for field, name in (
+        ("priorityClassName", spec.priority_class_name),
+        ("preemptionPriorityClassName", spec.preemption_priority_class_name),
+    ):
+        if name and neighbours.classes.get(name) is None:
+            yield missing_class(f"$.spec.{field}", name, neighbours)
+    yield from _check_preemption_priority(spec, neighbours)
+
+
+def _check_preemption_priority(spec: scheduling.WorkloadSpecV1alpha1, neighbours: Neighbours) -> Iterator[Finding]:
+    """A workload that is easier to preempt than it preempts would go back and forth with its like for ever."""
+    own = neighbours.classes.resolve(spec.priority_class_name)
+    named = neighbours.classes.get(spec.preemption_priority_class_name)
+    if named is not None and named.value < own.value:
+        message = f"{found(named.name)} of value {named.value}"
+        right = f"allowed: a class of at least {own.value}, the workload's own priority"
+        yield Finding("$.spec.preemptionPriorityClassName", message, right)
+
+
+def _check_one(path: str, first: str, one: object, second: str, other: object) -> Iterator[Finding]:
+    if (one is None) == (other is None):
+        state = "both set" if one is not None else "neither set"
+        yield Finding(path, f"{first} and {second}: {state}", f"allowed: exactly one of {first}, {second}")
+
+
+def check_workload(workload: scheduling.WorkloadManifest, neighbours: Neighbours) -> Iterator[Finding]:
+    templates = workload.spec.pod_group_templates
+    if not templates and not workload.spec.composite_pod_group_templates:
+        right = "it must be a list of at least 1, or there must be compositePodGroupTemplates"
+        yield Finding("$.spec.podGroupTemplates", "missing", right)
+    yield from check_unique("$.spec.podGroupTemplates", [template.name for template in templates])
+    for index, template in enumerate(templates):
+        place = f"$.spec.podGroupTemplates[{index}]"
+        yield from check_dns_label(f"{place}.name", template.name)
+        yield from _check_group(place, template, neighbours)
+
+
+def check_pod_group(
+    group: scheduling.PodGroupManifest | scheduling.CompositePodGroupManifest, neighbours: Neighbours
+) -> Iterator[Finding]:
+    yield from _check_group("$.spec", group.spec, neighbours)
+    circle = neighbours.group_circle(group.internal()) if group.kind == "CompositePodGroup" else []
+    if circle:
+        message = f"goes in a circle: {' → '.join(circle)}"
+        yield Finding("$.spec.parentCompositePodGroupName", message, "allowed: a tree")
+
+
+def _check_group(
+    path: str,
+    spec: scheduling.PodGroupSpec | scheduling.CompositePodGroupSpec | scheduling.PodGroupTemplate,
+    neighbours: Neighbours,
+) -> Iterator[Finding]:
+    policy, mode = spec.scheduling_policy, spec.disruption_mode
+    yield from _check_one(f"{path}.schedulingPolicy", "basic", policy.basic, "gang", policy.gang)
+    if mode is not None:
+        yield from _check_one(f"{path}.disruptionMode", "single", mode.single, "all", mode.all)
+    name = spec.priority_class_name
+    item = neighbours.classes.get(name) if name else None
+    if name and item is None:
+        yield missing_class(f"{path}.priorityClassName", name, neighbours)
+    if item is not None and spec.priority not in (None, item.value):
+        yield Finding(f"{path}.priority", found(spec.priority), f"allowed: {item.value}, the value of {name}")
+
+
+RULES: dict[type, Any] = {
+    scheduling.PriorityClass: check_priority_class,
+    scheduling.WorkloadV1alpha1: check_inline_workload,
+    scheduling.WorkloadManifest: check_workload,
+    scheduling.PodGroupManifest: check_pod_group,
+    scheduling.CompositePodGroupManifest: check_pod_group,
+}

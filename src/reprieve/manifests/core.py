@@ -1,0 +1,121 @@
+"""The rest of Kubernetes that scheduling reads: nodes, namespaces, budgets, and what pods are made from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from reprieve.manifests.meta import Condition, Count, LabelSelector, Manifest, Model, Reference, Taint, Time
+from reprieve.manifests.pods import PodTemplate
+from reprieve.model.resources import NOTHING, Resources
+
+# A number in quotes can be read; that it is no percentage is for admission to say.
+IntOrPercent = Count | Annotated[str, Meta(pattern=r"^[0-9]+%?$")]
+
+
+class NodeSpec(Model):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeStatus(Model):
+    capacity: Resources = NOTHING
+    allocatable: Resources = NOTHING
+    conditions: tuple[Condition, ...] = ()
+
+
+class Node(Manifest):
+    api_version: Literal["v1"] = "v1"
+    kind: Literal["Node"] = "Node"
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def allocatable(self) -> Resources:
+        """What pods may use; a node that does not say offers its whole capacity."""
+        return self.status.allocatable or self.status.capacity
+
+
+class Namespace(Manifest):
+    api_version: Literal["v1"] = "v1"
+    kind: Literal["Namespace"] = "Namespace"
+
+
+class Event(Manifest):
+    """What happened to an object, and why, for people to read."""
+
+    api_version: Literal["v1"] = "v1"
+    kind: Literal["Event"] = "Event"
+    involved_object: Reference = Reference()
+    type: str = "Normal"
+    reason: str = ""
+    message: str = ""
+    count: Count = 1
+    first_timestamp: Time | None = None
+    last_timestamp: Time | None = None
+
+
+class ConfigMap(Manifest):
+    api_version: Literal["v1"] = "v1"
+    kind: Literal["ConfigMap"] = "ConfigMap"
+    data: dict[str, str] = {}
+
+
+class PodDisruptionBudgetSpec(Model):
+    selector: LabelSelector | None = None
+    min_available: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
+
+
+class PodDisruptionBudgetStatus(Model):
+    disruptions_allowed: int = 0
+    disrupted_pods: dict[str, Time] = {}
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+
+
+class PodDisruptionBudget(Manifest):
+    api_version: Literal["policy/v1"] = "policy/v1"
+    kind: Literal["PodDisruptionBudget"] = "PodDisruptionBudget"
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class JobSpec(Model):
+    template: PodTemplate
+    parallelism: Count = 1
+    completions: Count | None = None
+    suspend: bool = False
+
+
+class JobStatus(Model):
+    active: Count = 0
+    ready: Count = 0
+    succeeded: Count = 0
+    failed: Count = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class Job(Manifest):
+    api_version: Literal["batch/v1"] = "batch/v1"
+    kind: Literal["Job"] = "Job"
+    spec: JobSpec
+    status: JobStatus = JobStatus()
+
+
+class ControllerSpec(Model):
+    """Deployments, ReplicaSets and StatefulSets: so many pods of one template."""
+
+    template: PodTemplate
+    replicas: Count = 1
+    selector: LabelSelector | None = None
+
+
+class Controller(Manifest):
+    """A workload whose pods some other controller makes: a template for federation, an owner for pods."""
+
+    api_version: Literal["apps/v1"] = "apps/v1"
+    kind: Literal["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]
+    spec: ControllerSpec

@@ -1,0 +1,224 @@
+"""Why data is not what its kind should be: every mistake, each with its field, the value, and what would be right.
+
+msgspec stops at the first mistake and names the field. So each mistake found is replaced with something valid, and
+the data is tried again, until nothing is left to say. Only data that failed once comes here.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from bisect import bisect_left
+from typing import Any, cast
+
+import msgspec
+from msgspec import inspect
+
+from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, nearest, one_of, show
+from reprieve.manifests.registry import Reader
+from reprieve.manifests.shapes import Path, describe, plain, sample, type_at
+from reprieve.manifests.unread import UNREAD
+from reprieve.model.resources import QuantityError
+
+_AT = re.compile(r" - at `(?:key` in `)?(?P<path>\$[^`]*)`$")
+_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
+_STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
+_MOST_FINDINGS = 40
+
+
+def drop_nulls(data: Any, done: dict[int, Any] | None = None) -> Any:
+    """Data without the fields that are null: to Kubernetes they are not set at all.
+
+    What YAML's aliases share stays shared, or a small file could unfold to fill the memory.
+    """
+    done = {} if done is None else done
+    if not isinstance(data, (dict, list)):
+        return data
+    if id(data) not in done:
+        if isinstance(data, dict):
+            clean: Any = {key: drop_nulls(value, done) for key, value in data.items() if value is not None}
+        else:
+            clean = [drop_nulls(value, done) for value in data]
+        done[id(data)] = clean
+    return done[id(data)]
+
+
+def diagnose(data: Any, reader: Reader) -> list[Finding]:
+    """All that is wrong with `data` as what `reader` reads."""
+    data = copy.deepcopy(data)
+    findings: list[Finding] = []
+    while len(findings) < _MOST_FINDINGS:
+        try:
+            reader.convert(data)
+            break
+        except msgspec.ValidationError as error:
+            path, missing = _locate(error, data, reader)
+            kind = type_at(reader.written, path)
+            if missing:
+                findings.append(_explain_missing(path, kind, _get(data, path[:-1]), reader))
+            else:
+                findings.append(_explain(error, path, kind, _get(data, path)))
+            if not _mend(data, path, kind, error):
+                break
+    return findings
+
+
+def unknown_fields(data: Any, kind: Any, path: str = "$") -> list[Finding]:
+    """Fields that no version of Kubernetes has here; those that exist but do not matter are known."""
+    node = plain(kind)
+    if isinstance(node, inspect.StructType) and isinstance(data, dict):
+        fields = {item.encode_name: item for item in node.fields}
+        known = _known(node) | ({"apiVersion", "kind"} if path == "$" else set())
+        findings: list[Finding] = []
+        for name, value in data.items():
+            place = join_path(path, name)
+            if name in fields:
+                findings += unknown_fields(value, fields[name].type, place)
+            elif name not in known:
+                findings.append(Finding(place, "unknown field", "", did_you_mean(name, known)))
+        return findings
+    if isinstance(node, inspect.VarTupleType) and isinstance(data, list):
+        return [
+            finding
+            for index, item in enumerate(data)
+            for finding in unknown_fields(item, node.item_type, f"{path}[{index}]")
+        ]
+    return []
+
+
+def _known(node: inspect.StructType) -> set[str]:
+    return {*(item.encode_name for item in node.fields), *UNREAD.get(node.cls, ())}
+
+
+# Where
+
+
+def _locate(error: msgspec.ValidationError, data: Any, reader: Reader) -> tuple[Path, bool]:
+    """Where msgspec stopped, and whether that is a field that is not there."""
+    at = _AT.search(str(error))
+    path = _resolve(at["path"] if at else "$", data, reader, str(error))
+    missing = _MISSING.match(str(error))
+    if missing:
+        return (*path, missing["field"]), True
+    cause = error.__cause__
+    if isinstance(cause, QuantityError) and cause.key is not None:
+        return (*path, cause.key), False
+    return path, False
+
+
+def _resolve(text: str, data: Any, reader: Reader, message: str) -> Path:
+    """The steps of a path; where msgspec only says `[...]`, the key has to be looked for."""
+    path: Path = ()
+    for step in _STEP.finditer(text):
+        if step["any"]:
+            path = (*path, _failing_key(data, path, reader, message))
+        else:
+            path = (*path, step["name"] if step["name"] is not None else int(step["index"]))
+    return path
+
+
+def _failing_key(data: Any, path: Path, reader: Reader, message: str) -> str:
+    """The key at which msgspec stopped: it goes in order, so the shortest beginning that fails ends with it."""
+    items = list(_get(data, path).items())
+
+    def fails(length: int) -> bool:
+        try:
+            reader.convert(_replaced(data, path, dict(items[:length])))
+        except msgspec.ValidationError as error:
+            return str(error) == message
+        return False
+
+    length = bisect_left(range(len(items) + 1), True, key=fails)
+    return str(items[min(length, len(items)) - 1][0])
+
+
+def _replaced(data: Any, path: Path, value: Any) -> Any:
+    """Data with another value at `path`; what does not lie on the way is shared."""
+    if not path:
+        return value
+    changed: Any = copy.copy(data)
+    changed[path[0]] = _replaced(data[path[0]], path[1:], value)
+    return changed
+
+
+def _get(data: Any, path: Path) -> Any:
+    for step in path:
+        try:
+            data = data[step]
+        except (LookupError, TypeError):
+            return None
+    return data
+
+
+# What, and what instead
+
+
+def _place(path: Path) -> str:
+    place = "$"
+    for step in path:
+        place = f"{place}[{step}]" if isinstance(step, int) else join_path(place, step)
+    return place
+
+
+def _explain(error: msgspec.ValidationError, path: Path, kind: Any, value: Any) -> Finding:
+    place = _place(path)
+    cause = error.__cause__
+    if isinstance(cause, QuantityError):
+        return Finding(place, f"{cause.problem}: {found(value)}", f"allowed: {cause.allowed}")
+    node = plain(kind)
+    if isinstance(node, inspect.LiteralType):
+        options = sorted(str(option) for option in node.values)
+        return Finding(place, found(value), one_of(options), _meant(value, options))
+    what = f"found a list of {len(value)}" if isinstance(value, list) and value and _is_list(node) else found(value)
+    return Finding(place, what, f"it must be {describe(node)}", _quotes(node, value))
+
+
+def _is_list(node: Any) -> bool:
+    return isinstance(node, inspect.VarTupleType)
+
+
+def _meant(value: Any, options: list[str]) -> str:
+    """The option that was meant; in another API its name may be part of this one (`Any`, `ReclaimFromAny`)."""
+    text = show(value) if isinstance(value, bool) else value
+    near = did_you_mean(text, options)
+    if near or not isinstance(text, str) or len(text) < 3:
+        return near
+    related = [option for option in options if option and (text in option or option in text)]
+    return f'did you mean "{related[0]}"?' if len(related) == 1 else ""
+
+
+def _explain_missing(path: Path, kind: Any, siblings: Any, reader: Reader) -> Finding:
+    """A field that is not there, unless it is there in another spelling."""
+    owner = plain(type_at(reader.written, path[:-1]))
+    known = _known(owner) if isinstance(owner, inspect.StructType) else set()
+    unknown = [name for name in siblings if name not in known] if isinstance(siblings, dict) else []
+    near = nearest(str(path[-1]), unknown)
+    suggestion = f"{show(near)} is no field here" if near else ""
+    return Finding(_place(path), "missing", f"it must be {describe(kind)}", suggestion)
+
+
+def _quotes(node: Any, value: Any) -> str:
+    """YAML's most common surprise: what is in quotes is text, what is not may be something else."""
+    options = node.types if isinstance(node, inspect.UnionType) else (node,)
+    number = any(isinstance(option, inspect.IntType) for option in options)
+    if isinstance(node, inspect.StrType) and isinstance(value, (bool, int)):
+        return "put it in quotes"
+    if isinstance(value, str) and (
+        (number and re.fullmatch(r"-?[0-9]+", value))
+        or (isinstance(node, inspect.BoolType) and value in ("true", "false"))
+    ):
+        return "write it without quotes"
+    return ""
+
+
+def _mend(data: Any, path: Path, kind: Any, error: msgspec.ValidationError) -> bool:
+    """Put something valid where the mistake is, so that the next one shows."""
+    parent: Any = _get(data, path[:-1])
+    if not path or not isinstance(parent, (dict, list)):
+        return False
+    cause = error.__cause__
+    if isinstance(cause, QuantityError) and cause.key is not None:
+        cast(Any, parent).pop(path[-1])  # a resource list is valid without any one of its names
+    else:
+        cast(Any, parent)[path[-1]] = sample(kind)
+    return True

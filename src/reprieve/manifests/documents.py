@@ -1,0 +1,130 @@
+"""Files and streams into documents: plain data, or raw JSON where a fast reader can take it from there."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reprieve.manifests.problems import Origin, Problem
+from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
+from reprieve.model.resources import exact_number
+
+SUFFIXES = (".yaml", ".yml", ".json")
+STDIN = "-"
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+# Tells where a value ends; what its numbers are is read later, exactly.
+_SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
+_ANY_JSON = msgspec.json.Decoder(float_hook=exact_number)
+
+
+class Document(msgspec.Struct, frozen=True):
+    """One document: where it stands, and its data, its raw JSON, or why it is neither."""
+
+    origin: Origin
+    data: Any = None
+    raw: msgspec.Raw | bytes | None = None
+    problem: SyntaxProblem | None = None
+
+    def plain(self) -> Any:
+        return self.data if self.raw is None else decode_any(self.raw)
+
+
+def decode_any(raw: msgspec.Raw | bytes) -> Any:
+    return _ANY_JSON.decode(raw)
+
+
+def find_files(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
+    """The files that `-f` arguments name; directories are searched to the bottom, in order of name."""
+    files: list[str] = []
+    problems: list[Problem] = []
+    for path in paths:
+        found = [path] if path == STDIN else _expand(Path(path))
+        files += found
+        if not found:
+            message, allowed = (
+                ("holds no manifests", f"files that end in {', '.join(SUFFIXES)}")
+                if Path(path).is_dir()
+                else ("no such file or directory", "")
+            )
+            problems.append(Problem(origin=Origin(path, 0), message=message, allowed=allowed))
+    return list(dict.fromkeys(files)), problems
+
+
+def _expand(path: Path) -> list[str]:
+    if path.is_dir():
+        return sorted(str(file) for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    return [str(path)] if path.exists() else []
+
+
+def read_file(file: str) -> Iterator[Document]:
+    """All documents of a file, of `-` for standard input."""
+    try:
+        content = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    except OSError as error:
+        yield Document(Origin(file, 0), problem=SyntaxProblem(f"cannot be read: {error.strerror}"))
+        return
+    yield from read_bytes(content, "standard input" if file == STDIN else file)
+
+
+def read_bytes(content: bytes, file: str) -> Iterator[Document]:
+    """All documents of a file's content, whichever format it is in."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.lstrip()[:1] in (b"{", b"["):
+        documents = list(_read_json(content, file))
+        if documents[-1].problem is None or file.endswith(".json"):
+            yield from documents
+            return
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        yield Document(Origin(file, 0), problem=SyntaxProblem("not UTF-8 text", line))
+        return
+    for number, data in enumerate(read_yaml(text), 1):
+        problem = data if isinstance(data, SyntaxProblem) else None
+        yield Document(Origin(file, number), None if problem else data, problem=problem)
+
+
+def _read_json(content: bytes, file: str) -> Iterator[Document]:
+    """One JSON document, or several after each other as `kubectl` and `jq` stream them."""
+    try:
+        msgspec.json.decode(content, type=msgspec.Raw)
+        yield Document(Origin(file), raw=content)
+    except (msgspec.DecodeError, RecursionError):
+        yield from _read_json_stream(content.decode(errors="replace"), file)
+
+
+def _read_json_stream(text: str, file: str) -> Iterator[Document]:
+    number, position = 1, _skip_space(text, 0)
+    while position < len(text):
+        try:
+            _, end = _SCANNER.raw_decode(text, position)
+        except (ValueError, RecursionError) as error:
+            yield Document(Origin(file, number), problem=_explain(error))
+            return
+        yield Document(Origin(file, number), raw=text[position:end].encode())
+        number, position = number + 1, _skip_space(text, end)
+
+
+def _skip_space(text: str, position: int) -> int:
+    space = _SPACE.match(text, position)
+    return space.end() if space else position
+
+
+def _explain(error: ValueError | RecursionError) -> SyntaxProblem:
+    if isinstance(error, json.JSONDecodeError):
+        return SyntaxProblem(f"not JSON: {error.msg}", error.lineno)
+    return SyntaxProblem("nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}")

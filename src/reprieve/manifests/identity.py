@@ -1,0 +1,52 @@
+"""What an object says it is, before anyone knows that it can be read: its type, its name, what was meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.manifests.problems import did_you_mean
+from reprieve.manifests.registry import QUEUES, READERS, Reader, group_of, unit_name
+from reprieve.manifests.yunikorn import QUEUES_FILE
+
+DEFAULT_NAMESPACE = "default"
+
+
+def reader_of(api_version: Any, kind: Any) -> Reader | None:
+    return READERS.get((api_version, kind)) if isinstance(api_version, str) and isinstance(kind, str) else None
+
+
+def is_list(kind: object) -> bool:
+    return isinstance(kind, str) and kind.endswith("List")
+
+
+def implied_type(api_version: str, kind: str) -> tuple[str, str]:
+    """What the items of a list are: a `PodList` says it for them, a plain `List` does not."""
+    return (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
+
+
+def type_of(data: dict[str, Any], implied: tuple[str, str]) -> tuple[Any, Any]:
+    """What an object says it is; an item of a `PodList` need not say it."""
+    return data.get("apiVersion") or implied[0], data.get("kind") or implied[1]
+
+
+def meant_kind(api_version: str, kind: str) -> str:
+    """The kind that was meant: one of the same API with nearly that name, or of that name where Kubernetes has it."""
+    group = group_of(api_version)
+    same = [known for version, known in READERS if group_of(version) == group]
+    if near := did_you_mean(kind, same):
+        return near
+    # In other groups a kind of the same name may be something else, so only Kubernetes' own are taken for a mistake.
+    versions = [version for version, known in READERS if known == kind]
+    return f'did you mean "apiVersion: {versions[0]}"?' if versions and "." not in group else ""
+
+
+def label(kind: Any, data: Any) -> str:
+    """What to call an object that could not be read."""
+    if kind == QUEUES.kind:
+        return unit_name(kind, "", QUEUES_FILE)
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    name, namespace = (metadata.get("name"), metadata.get("namespace")) if isinstance(metadata, dict) else (None, None)
+    if not isinstance(kind, str) or not kind or not isinstance(name, str):
+        return next((text for text in (kind, name) if isinstance(text, str) and text), "")
+    namespace = namespace if isinstance(namespace, str) and namespace else DEFAULT_NAMESPACE
+    return unit_name(kind, namespace, name)

@@ -1,0 +1,206 @@
+"""Karmada: member clusters, propagation policies and resource bindings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from reprieve.manifests.affinity import NodeSelector
+from reprieve.manifests.meta import (
+    Condition,
+    Count,
+    Int32,
+    LabelSelector,
+    Manifest,
+    Model,
+    PositiveCount,
+    PreemptionPolicy,
+    Reference,
+    SelectorRequirement,
+    Taint,
+    Time,
+    Toleration,
+)
+from reprieve.model.resources import NOTHING, Resources
+
+PriorityClassSource = Literal["KubePriorityClass", "PodPriorityClass", "FederatedPriorityClass"]
+POLICY_ANNOTATION = "propagationpolicy.karmada.io/name"
+POLICY_NAMESPACE_ANNOTATION = "propagationpolicy.karmada.io/namespace"
+CLUSTER_POLICY_ANNOTATION = "clusterpropagationpolicy.karmada.io/name"
+HOLLOW_ANNOTATION = "reprieve.scheduling/hollow"
+"""On a cluster that exists on paper only: it runs what bindings bring to it, and nothing else."""
+
+
+class ResourceSummary(Model):
+    allocatable: Resources = NOTHING
+    allocated: Resources = NOTHING
+    allocating: Resources = NOTHING
+
+
+class ApiResource(Model):
+    name: str = ""
+    kind: str = ""
+
+
+class ApiEnablement(Model):
+    group_version: str
+    resources: tuple[ApiResource, ...] = ()
+
+
+class ClusterSpec(Model):
+    sync_mode: Literal["Push", "Pull"] = "Push"
+    provider: str = ""
+    region: str = ""
+    zone: str = ""
+    zones: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
+
+
+class ClusterStatus(Model):
+    conditions: tuple[Condition, ...] = ()
+    resource_summary: ResourceSummary | None = None
+    api_enablements: tuple[ApiEnablement, ...] = ()
+
+
+class Cluster(Manifest):
+    api_version: Literal["cluster.karmada.io/v1alpha1"] = "cluster.karmada.io/v1alpha1"
+    kind: Literal["Cluster"] = "Cluster"
+    spec: ClusterSpec = ClusterSpec()
+    status: ClusterStatus = ClusterStatus()
+
+
+def is_hollow(cluster: Cluster) -> bool:
+    return cluster.metadata.annotations.get(HOLLOW_ANNOTATION) == "true"
+
+
+class FieldSelector(Model):
+    match_expressions: tuple[SelectorRequirement, ...] = ()
+
+
+class ClusterAffinity(Model):
+    label_selector: LabelSelector | None = None
+    field_selector: FieldSelector | None = None
+    cluster_names: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class ClusterAffinityTerm(ClusterAffinity):
+    affinity_name: str
+
+
+class SpreadConstraint(Model):
+    spread_by_field: Literal["", "cluster", "region", "zone", "provider"] = ""
+    spread_by_label: str = ""
+    min_groups: Count = 0
+    max_groups: Count = 0
+
+
+class StaticClusterWeight(Model):
+    target_cluster: ClusterAffinity
+    weight: PositiveCount
+
+
+class ClusterPreferences(Model):
+    static_weight_list: tuple[StaticClusterWeight, ...] = ()
+    dynamic_weight: Literal["", "AvailableReplicas"] = ""
+
+
+class ReplicaScheduling(Model):
+    replica_scheduling_type: Literal["Duplicated", "Divided"] = "Divided"
+    replica_division_preference: Literal["", "Aggregated", "Weighted"] = ""
+    weight_preference: ClusterPreferences | None = None
+
+
+class Placement(Model):
+    cluster_affinity: ClusterAffinity | None = None
+    cluster_affinities: tuple[ClusterAffinityTerm, ...] = ()
+    cluster_tolerations: tuple[Toleration, ...] = ()
+    spread_constraints: tuple[SpreadConstraint, ...] = ()
+    replica_scheduling: ReplicaScheduling | None = None
+
+
+class ResourceSelector(Model):
+    api_version: str
+    kind: str
+    namespace: str = ""
+    name: str = ""
+    label_selector: LabelSelector | None = None
+
+
+class PolicySchedulePriority(Model):
+    priority_class_source: PriorityClassSource = "KubePriorityClass"
+    priority_class_name: str = ""
+
+
+class PropagationSpec(Model):
+    resource_selectors: Annotated[tuple[ResourceSelector, ...], Meta(min_length=1)]
+    placement: Placement = Placement()
+    priority: Int32 = 0
+    preemption: Literal["Always", "Never"] = "Never"
+    scheduler_name: str = "default-scheduler"
+    schedule_priority: PolicySchedulePriority | None = None
+
+
+class PropagationPolicy(Manifest):
+    api_version: Literal["policy.karmada.io/v1alpha1"] = "policy.karmada.io/v1alpha1"
+    kind: Literal["PropagationPolicy", "ClusterPropagationPolicy"]
+    spec: PropagationSpec
+
+
+class NodeClaim(Model):
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    hard_node_affinity: NodeSelector | None = None
+
+
+class ReplicaRequirements(Model):
+    node_claim: NodeClaim | None = None
+    resource_request: Resources = NOTHING
+    namespace: str = ""
+    priority_class_name: str = ""
+
+
+class TargetCluster(Model):
+    name: str
+    replicas: Count = 0
+
+
+class BindingSchedulePriority(Model):
+    priority: Int32 = 0
+    preemption_policy: PreemptionPolicy = "Never"
+
+
+class GracefulEvictionTask(Model):
+    from_cluster: str
+    replicas: Count | None = None
+    reason: str = ""
+    message: str = ""
+    creation_timestamp: Time | None = None
+    grace_period_seconds: Count | None = None
+    suppress_deletion: bool = False
+
+
+class BindingSpec(Model):
+    resource: Reference
+    replicas: Count = 0
+    replica_requirements: ReplicaRequirements | None = None
+    clusters: tuple[TargetCluster, ...] = ()
+    placement: Placement | None = None
+    scheduler_name: str = "default-scheduler"
+    schedule_priority: BindingSchedulePriority | None = None
+    graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
+
+
+class BindingStatus(Model):
+    conditions: tuple[Condition, ...] = ()
+    scheduler_observed_generation: int = 0
+
+
+class ResourceBinding(Manifest):
+    """A binding of a template to clusters, namespaced or for the whole control plane."""
+
+    api_version: Literal["work.karmada.io/v1alpha2"] = "work.karmada.io/v1alpha2"
+    kind: Literal["ResourceBinding", "ClusterResourceBinding"]
+    spec: BindingSpec
+    status: BindingStatus = BindingStatus()

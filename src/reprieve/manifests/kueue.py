@@ -1,0 +1,203 @@
+"""kueue.x-k8s.io: queues, cohorts, flavors and quota workloads, as v1beta2 spells them.
+
+The older spellings are in `kueue_versions`; inside, there is only what stands here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from reprieve.manifests.meta import (
+    Condition,
+    Count,
+    Int32,
+    LabelSelector,
+    Manifest,
+    Model,
+    PositiveCount,
+    Taint,
+    Time,
+    Toleration,
+)
+from reprieve.manifests.pods import PodTemplate
+from reprieve.model.resources import NOTHING, Quantity, Resources
+
+V1BETA2 = "kueue.x-k8s.io/v1beta2"
+V1BETA1 = "kueue.x-k8s.io/v1beta1"
+QUEUE_NAME_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
+# Annotations of Reprieve's own on quota workloads: what KEP-83 considered and put off.
+WAIT_BEFORE_PREEMPTION = "reprieve.scheduling/wait-before-preemption-seconds"
+ON_PREEMPTION = "reprieve.scheduling/on-preemption"
+DISRUPTION_COST = "reprieve.scheduling/disruption-cost-milestones"
+
+ReclaimPolicy = Literal["Never", "LowerPriority", "Any"]
+WithinQueuePolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
+BorrowPolicy = Literal["Never", "LowerPriority"]
+QueueingStrategy = Literal["StrictFIFO", "BestEffortFIFO"]
+StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
+
+
+class ResourceQuota(Model):
+    name: str
+    nominal_quota: Quantity = Quantity(0)
+    borrowing_limit: Quantity | None = None
+    lending_limit: Quantity | None = None
+
+
+class FlavorQuotas(Model):
+    name: str
+    resources: Annotated[tuple[ResourceQuota, ...], Meta(min_length=1)]
+
+
+class ResourceGroup(Model):
+    covered_resources: Annotated[tuple[str, ...], Meta(min_length=1)]
+    flavors: Annotated[tuple[FlavorQuotas, ...], Meta(min_length=1)]
+
+
+class BorrowWithinCohort(Model):
+    policy: BorrowPolicy = "Never"
+    max_priority_threshold: Int32 | None = None
+
+
+class Preemption(Model):
+    """Who may be preempted; a policy that is not set selects nobody, like Never."""
+
+    reclaim_within_cohort: ReclaimPolicy | None = None
+    within_cluster_queue: WithinQueuePolicy | None = None
+    borrow_within_cohort: BorrowWithinCohort | None = None
+
+
+class FlavorFungibility(Model):
+    when_can_borrow: Literal["MayStopSearch", "TryNextFlavor"] = "MayStopSearch"
+    when_can_preempt: Literal["MayStopSearch", "TryNextFlavor"] = "TryNextFlavor"
+    preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] | None = None
+
+
+class FairSharing(Model):
+    weight: Quantity = Quantity(10**9)
+
+
+class ClusterQueueSpec(Model):
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    cohort_name: str = ""
+    queueing_strategy: QueueingStrategy = "BestEffortFIFO"
+    namespace_selector: LabelSelector | None = None
+    preemption: Preemption = Preemption()
+    flavor_fungibility: FlavorFungibility = FlavorFungibility()
+    fair_sharing: FairSharing | None = None
+    stop_policy: StopPolicy = "None"
+
+
+class QueueStatus(Model):
+    conditions: tuple[Condition, ...] = ()
+
+
+class ClusterQueue(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1beta2"] = "kueue.x-k8s.io/v1beta2"
+    kind: Literal["ClusterQueue"] = "ClusterQueue"
+    spec: ClusterQueueSpec = ClusterQueueSpec()
+    status: QueueStatus = QueueStatus()
+
+
+class CohortSpec(Model):
+    parent_name: str = ""
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    fair_sharing: FairSharing | None = None
+
+
+class Cohort(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
+    kind: Literal["Cohort"] = "Cohort"
+    spec: CohortSpec = CohortSpec()
+
+
+class LocalQueueSpec(Model):
+    cluster_queue: str
+    stop_policy: StopPolicy = "None"
+    fair_sharing: FairSharing | None = None
+
+
+class LocalQueue(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha2"] = (
+        "kueue.x-k8s.io/v1beta2"
+    )
+    kind: Literal["LocalQueue"] = "LocalQueue"
+    spec: LocalQueueSpec
+    status: QueueStatus = QueueStatus()
+
+
+class ResourceFlavorSpec(Model):
+    node_labels: dict[str, str] = {}
+    node_taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    topology_name: str = ""
+
+
+class ResourceFlavor(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
+    kind: Literal["ResourceFlavor"] = "ResourceFlavor"
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
+class WorkloadPriorityClass(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
+    kind: Literal["WorkloadPriorityClass"] = "WorkloadPriorityClass"
+    value: Int32
+    description: str = ""
+
+
+class PodSet(Model):
+    name: str = "main"
+    count: Count = 1
+    min_count: PositiveCount | None = None
+    template: PodTemplate
+
+
+class PriorityClassReference(Model):
+    group: str = ""
+    kind: Literal["WorkloadPriorityClass", "PriorityClass"]
+    name: str
+
+
+class QuotaWorkloadSpec(Model):
+    pod_sets: Annotated[tuple[PodSet, ...], Meta(min_length=1, max_length=8)]
+    queue_name: str = ""
+    priority: Int32 | None = None
+    priority_class_ref: PriorityClassReference | None = None
+    active: bool = True
+    maximum_execution_time_seconds: PositiveCount | None = None
+
+
+class PodSetAssignment(Model):
+    name: str = "main"
+    flavors: dict[str, str] = {}
+    resource_usage: Resources = NOTHING
+    count: Count | None = None
+
+
+class Admission(Model):
+    cluster_queue: str
+    pod_set_assignments: tuple[PodSetAssignment, ...] = ()
+
+
+class RequeueState(Model):
+    count: Count | None = None
+    requeue_at: Time | None = None
+
+
+class QuotaWorkloadStatus(Model):
+    admission: Admission | None = None
+    conditions: tuple[Condition, ...] = ()
+    requeue_state: RequeueState | None = None
+
+
+class QuotaWorkload(Manifest):
+    """Kueue's Workload; Kubernetes has a kind of the same name."""
+
+    api_version: Literal["kueue.x-k8s.io/v1beta2"] = "kueue.x-k8s.io/v1beta2"
+    kind: Literal["Workload"] = "Workload"
+    spec: QuotaWorkloadSpec
+    status: QuotaWorkloadStatus = QuotaWorkloadStatus()

@@ -1,0 +1,66 @@
+"""What quota workloads say about their own preemption in annotations: how long to wait, how to end, what it costs.
+
+KEP-83 considered these as fields and put them off. A value that cannot be read counts as not said: admission reports
+it, decisions pass over it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from reprieve.manifests.kueue import DISRUPTION_COST, ON_PREEMPTION, PRIORITY_BOOST, WAIT_BEFORE_PREEMPTION
+from reprieve.manifests.priorities import parse_integer
+
+TERMINATE, REQUEUE = "Terminate", "Requeue"
+_MILESTONE = re.compile(r"\s*(\d{1,12})\s*:\s*(\d{1,12})\s*", re.ASCII)
+Milestones = tuple[tuple[int, int], ...]
+
+
+def wait_seconds(annotations: Mapping[str, str]) -> int | None:
+    """How long it waits before it may preempt; None: it does not say."""
+    said = parse_integer(annotations.get(WAIT_BEFORE_PREEMPTION, ""), 32)
+    return said if said is not None and said >= 0 else None
+
+
+def ends_when_preempted(annotations: Mapping[str, str]) -> bool:
+    """Whether it is over once preempted, instead of waiting for another turn."""
+    return annotations.get(ON_PREEMPTION) == TERMINATE
+
+
+def boost(annotations: Mapping[str, str]) -> int:
+    """What is added to its priority where the gate PriorityBoost is on."""
+    return parse_integer(annotations.get(PRIORITY_BOOST, ""), 32) or 0
+
+
+def cost_milestones(annotations: Mapping[str, str]) -> Milestones:
+    """Seconds of running and what an interruption costs then, in order; none where any part is malformed."""
+    return _milestones(annotations.get(DISRUPTION_COST, "")) or ()
+
+
+@lru_cache(maxsize=4096)
+def _milestones(text: str) -> Milestones | None:
+    """`60:100,600:0`."""
+    points = [_MILESTONE.fullmatch(part) for part in text.split(",")]
+    found = tuple(sorted((int(point[1]), int(point[2])) for point in points if point is not None))
+    return found if len(found) == len(points) else None
+
+
+def unreadable(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Annotations that say nothing because of what they say, and what would be right."""
+    wrong = {
+        WAIT_BEFORE_PREEMPTION: wait_seconds(annotations) is None,
+        ON_PREEMPTION: annotations.get(ON_PREEMPTION) not in (TERMINATE, REQUEUE),
+        DISRUPTION_COST: _milestones(annotations.get(DISRUPTION_COST, "")) is None,
+        PRIORITY_BOOST: parse_integer(annotations.get(PRIORITY_BOOST, ""), 32) is None,
+    }
+    return {name: _RIGHT[name] for name, is_wrong in wrong.items() if is_wrong and name in annotations}
+
+
+_RIGHT = {
+    WAIT_BEFORE_PREEMPTION: "it must be a number of seconds, such as 300",
+    ON_PREEMPTION: f"allowed: {TERMINATE}, {REQUEUE}",
+    DISRUPTION_COST: "it must be seconds and costs, such as 60:100,600:0",
+    PRIORITY_BOOST: "it must be a number of 32 bits, such as 100",
+}

@@ -1,0 +1,278 @@
+"""The older spellings of Kueue's kinds, and how each becomes today's.
+
+v1alpha2 is what KEP-83 was written against: quota as min and max, `withinCohort`, admission in the spec.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from reprieve.manifests.kueue import (
+    Admission,
+    ClusterQueue,
+    ClusterQueueSpec,
+    FairSharing,
+    FlavorFungibility,
+    FlavorQuotas,
+    PodSet,
+    PodSetAssignment,
+    Preemption,
+    PriorityClassReference,
+    QueueingStrategy,
+    QueueStatus,
+    QuotaWorkload,
+    QuotaWorkloadSpec,
+    QuotaWorkloadStatus,
+    ReclaimPolicy,
+    ResourceFlavor,
+    ResourceFlavorSpec,
+    ResourceGroup,
+    ResourceQuota,
+    StopPolicy,
+    WithinQueuePolicy,
+)
+from reprieve.manifests.meta import Condition, Count, Int32, LabelSelector, Manifest, Model, PositiveCount, Taint
+from reprieve.manifests.pods import PodSpec, PodTemplate
+from reprieve.model.resources import Quantity
+
+_RECLAIM: dict[str, ReclaimPolicy] = {
+    "Never": "Never",
+    "ReclaimFromLowerPriority": "LowerPriority",
+    "ReclaimFromAny": "Any",
+}
+_STOP_AT: dict[str, Literal["MayStopSearch", "TryNextFlavor"]] = {
+    "Borrow": "MayStopSearch",
+    "Preempt": "MayStopSearch",
+    "MayStopSearch": "MayStopSearch",
+    "TryNextFlavor": "TryNextFlavor",
+}
+
+
+class FlavorFungibilityV1beta1(Model):
+    when_can_borrow: Literal["Borrow", "MayStopSearch", "TryNextFlavor"] = "Borrow"
+    when_can_preempt: Literal["Preempt", "MayStopSearch", "TryNextFlavor"] = "TryNextFlavor"
+
+
+class ClusterQueueSpecV1beta1(Model):
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    cohort: str = ""
+    queueing_strategy: QueueingStrategy = "BestEffortFIFO"
+    namespace_selector: LabelSelector | None = None
+    preemption: Preemption = Preemption()
+    flavor_fungibility: FlavorFungibilityV1beta1 = FlavorFungibilityV1beta1()
+    fair_sharing: FairSharing | None = None
+    stop_policy: StopPolicy = "None"
+
+
+class ClusterQueueV1beta1(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta1"
+    kind: Literal["ClusterQueue"] = "ClusterQueue"
+    spec: ClusterQueueSpecV1beta1 = ClusterQueueSpecV1beta1()
+    status: QueueStatus = QueueStatus()
+
+    def internal(self) -> ClusterQueue:
+        spec = self.spec
+        fungibility = FlavorFungibility(
+            when_can_borrow=_STOP_AT[spec.flavor_fungibility.when_can_borrow],
+            when_can_preempt=_STOP_AT[spec.flavor_fungibility.when_can_preempt],
+        )
+        today = ClusterQueueSpec(
+            resource_groups=spec.resource_groups,
+            cohort_name=spec.cohort,
+            queueing_strategy=spec.queueing_strategy,
+            namespace_selector=spec.namespace_selector,
+            preemption=spec.preemption,
+            flavor_fungibility=fungibility,
+            fair_sharing=spec.fair_sharing,
+            stop_policy=spec.stop_policy,
+        )
+        return ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
+
+
+class QuotaV1alpha2(Model):
+    min: Quantity
+    max: Quantity | None = None
+
+
+class FlavorV1alpha2(Model):
+    name: str
+    quota: QuotaV1alpha2
+
+
+class ResourceV1alpha2(Model):
+    name: str
+    flavors: Annotated[tuple[FlavorV1alpha2, ...], Meta(min_length=1)]
+
+
+class PreemptionV1alpha2(Model):
+    within_cohort: Literal["Never", "ReclaimFromLowerPriority", "ReclaimFromAny"] | None = None
+    within_cluster_queue: WithinQueuePolicy | None = None
+
+
+class ClusterQueueSpecV1alpha2(Model):
+    resources: tuple[ResourceV1alpha2, ...] = ()
+    cohort: str = ""
+    queueing_strategy: QueueingStrategy = "BestEffortFIFO"
+    namespace_selector: LabelSelector | None = None
+    preemption: PreemptionV1alpha2 = PreemptionV1alpha2()
+
+
+class ClusterQueueV1alpha2(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1alpha2"] = "kueue.x-k8s.io/v1alpha2"
+    kind: Literal["ClusterQueue"] = "ClusterQueue"
+    spec: ClusterQueueSpecV1alpha2 = ClusterQueueSpecV1alpha2()
+    status: QueueStatus = QueueStatus()
+
+    def internal(self) -> ClusterQueue:
+        spec = self.spec
+        preemption = Preemption(
+            reclaim_within_cohort=_RECLAIM[spec.preemption.within_cohort] if spec.preemption.within_cohort else None,
+            within_cluster_queue=spec.preemption.within_cluster_queue,
+        )
+        today = ClusterQueueSpec(
+            resource_groups=_resource_groups(spec.resources),
+            cohort_name=spec.cohort,
+            queueing_strategy=spec.queueing_strategy,
+            namespace_selector=spec.namespace_selector,
+            preemption=preemption,
+        )
+        return ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
+
+
+def _resource_groups(resources: tuple[ResourceV1alpha2, ...]) -> tuple[ResourceGroup, ...]:
+    """Resources that list the same flavors in the same order share them: one group for each such list."""
+    groups: dict[tuple[str, ...], list[ResourceV1alpha2]] = {}
+    for resource in resources:
+        groups.setdefault(tuple(flavor.name for flavor in resource.flavors), []).append(resource)
+    return tuple(_resource_group(flavors, members) for flavors, members in groups.items())
+
+
+def _resource_group(flavors: tuple[str, ...], members: list[ResourceV1alpha2]) -> ResourceGroup:
+    return ResourceGroup(
+        covered_resources=tuple(member.name for member in members),
+        flavors=tuple(
+            FlavorQuotas(
+                name=flavor,
+                resources=tuple(_quota(member.name, member.flavors[index].quota) for member in members),
+            )
+            for index, flavor in enumerate(flavors)
+        ),
+    )
+
+
+def _quota(name: str, quota: QuotaV1alpha2) -> ResourceQuota:
+    """`max` was the most a queue could use; today the same is said by what it may borrow above nominal.
+
+    A maximum below the minimum is refused by admission; a world that has it lends nothing.
+    """
+    limit = None if quota.max is None else max(quota.max - quota.min, Quantity(0))
+    return ResourceQuota(name=name, nominal_quota=quota.min, borrowing_limit=limit)
+
+
+class ResourceFlavorV1alpha2(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1alpha2"] = "kueue.x-k8s.io/v1alpha2"
+    kind: Literal["ResourceFlavor"] = "ResourceFlavor"
+    node_selector: dict[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+
+    def internal(self) -> ResourceFlavor:
+        spec = ResourceFlavorSpec(node_labels=self.node_selector, node_taints=self.taints)
+        return ResourceFlavor(metadata=self.metadata, spec=spec)
+
+
+class QuotaWorkloadSpecV1beta1(Model):
+    pod_sets: Annotated[tuple[PodSet, ...], Meta(min_length=1, max_length=8)]
+    queue_name: str = ""
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    priority_class_source: Literal["", "kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass"] = ""
+    active: bool = True
+    maximum_execution_time_seconds: PositiveCount | None = None
+
+
+class QuotaWorkloadV1beta1(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta1"
+    kind: Literal["Workload"] = "Workload"
+    spec: QuotaWorkloadSpecV1beta1
+    status: QuotaWorkloadStatus = QuotaWorkloadStatus()
+
+    def internal(self) -> QuotaWorkload:
+        spec = self.spec
+        today = QuotaWorkloadSpec(
+            pod_sets=spec.pod_sets,
+            queue_name=spec.queue_name,
+            priority=spec.priority,
+            priority_class_ref=_class_reference(spec.priority_class_name, spec.priority_class_source),
+            active=spec.active,
+            maximum_execution_time_seconds=spec.maximum_execution_time_seconds,
+        )
+        return QuotaWorkload(metadata=self.metadata, spec=today, status=self.status)
+
+
+def _class_reference(name: str, source: str) -> PriorityClassReference | None:
+    if not name:
+        return None
+    if source == "kueue.x-k8s.io/workloadpriorityclass":
+        return PriorityClassReference(group="kueue.x-k8s.io", kind="WorkloadPriorityClass", name=name)
+    return PriorityClassReference(group="scheduling.k8s.io", kind="PriorityClass", name=name)
+
+
+class PodSetV1alpha2(Model):
+    name: str = "main"
+    count: Count = 1
+    spec: PodSpec
+
+
+class PodSetFlavors(Model):
+    name: str = "main"
+    flavors: dict[str, str] = {}
+
+
+class AdmissionV1alpha2(Model):
+    cluster_queue: str
+    pod_set_flavors: tuple[PodSetFlavors, ...] = ()
+
+
+class QuotaWorkloadSpecV1alpha2(Model):
+    pod_sets: Annotated[tuple[PodSetV1alpha2, ...], Meta(min_length=1)]
+    queue_name: str = ""
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    admission: AdmissionV1alpha2 | None = None
+
+
+class WorkloadStatusV1alpha2(Model):
+    conditions: tuple[Condition, ...] = ()
+
+
+class QuotaWorkloadV1alpha2(Manifest):
+    api_version: Literal["kueue.x-k8s.io/v1alpha2"] = "kueue.x-k8s.io/v1alpha2"
+    kind: Literal["Workload"] = "Workload"
+    spec: QuotaWorkloadSpecV1alpha2
+    status: WorkloadStatusV1alpha2 = WorkloadStatusV1alpha2()
+
+    def internal(self) -> QuotaWorkload:
+        spec = self.spec
+        pod_sets = tuple(
+            PodSet(name=pod_set.name, count=pod_set.count, template=PodTemplate(spec=pod_set.spec))
+            for pod_set in spec.pod_sets
+        )
+        today = QuotaWorkloadSpec(
+            pod_sets=pod_sets,
+            queue_name=spec.queue_name,
+            priority=spec.priority,
+            priority_class_ref=_class_reference(spec.priority_class_name, ""),
+        )
+        status = QuotaWorkloadStatus(admission=_admission(spec.admission), conditions=self.status.conditions)
+        return QuotaWorkload(metadata=self.metadata, spec=today, status=status)
+
+
+def _admission(admission: AdmissionV1alpha2 | None) -> Admission | None:
+    if admission is None:
+        return None
+    assignments = (
+        PodSetAssignment(name=pod_set.name, flavors=pod_set.flavors) for pod_set in admission.pod_set_flavors
+    )
+    return Admission(cluster_queue=admission.cluster_queue, pod_set_assignments=tuple(assignments))

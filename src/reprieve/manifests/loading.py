@@ -1,0 +1,327 @@
+"""Loading: from files, directories and streams to typed objects, with every problem of every file.
+
+Reading and admission are two things. What cannot be read is an error everywhere and stands in `Loaded.problems` with
+the stage `read`; what an admission controller would refuse is found later, by `objects.admission`.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from reprieve.manifests import yunikorn
+from reprieve.manifests.core import ConfigMap
+from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
+from reprieve.manifests.documents import Document, decode_any, find_files, read_bytes, read_file
+from reprieve.manifests.identity import DEFAULT_NAMESPACE, implied_type, is_list, label, meant_kind, reader_of, type_of
+from reprieve.manifests.problems import Finding, Origin, Problem, Stage, found, join_path
+from reprieve.manifests.registry import NAMESPACED, QUEUES, READERS, Reader, group_of, unit_name, versions_of
+from reprieve.manifests.shapes import type_at
+from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One object: as it counts, as it was written, and where.
+
+    A queue configuration inside a ConfigMap names the ConfigMap as its owner, and the path to it.
+    """
+
+    manifest: Any
+    written: Any
+    origin: Origin
+    owner: str = ""
+    path: str = "$"
+
+    @property
+    def unit(self) -> str:
+        return self.owner or unit_name(self.manifest.kind, self.manifest.namespace, self.manifest.name)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it one object: two APIs have a kind `Workload`."""
+        return group_of(getattr(self.manifest, "api_version", "")), self.unit
+
+
+class Loaded:
+    """What was read: the objects, and all that is wrong."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.problems: list[Problem] = []
+        self.documents = 0
+        self.unknown: dict[str, int] = {}
+
+    @property
+    def objects(self) -> list[Any]:
+        return [entry.manifest for entry in self.entries]
+
+    @property
+    def errors(self) -> list[Problem]:
+        return [problem for problem in self.problems if problem.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        return [problem for problem in self.problems if problem.severity == "warning"]
+
+    def counts(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for entry in self.entries:
+            kind = entry.manifest.kind
+            counts[kind] = counts.get(kind, 0) + 1
+        return dict(sorted(counts.items()))
+
+
+def load(paths: Iterable[str], *, strict: bool = False) -> Loaded:
+    """Read all that `-f` arguments name."""
+    files, problems = find_files(paths)
+    loader = _Loader(strict=strict)
+    loader.loaded.problems += problems
+    return loader.read(document for file in files for document in read_file(file))
+
+
+def load_text(text: str | bytes, *, name: str = "text", strict: bool = False) -> Loaded:
+    """Read manifests from a string."""
+    content = text.encode() if isinstance(text, str) else text
+    return _Loader(strict=strict).read(read_bytes(content, name))
+
+
+def load_documents(documents: Iterable[Document], *, strict: bool = False) -> Loaded:
+    """Read manifests from documents that somebody else needs as well."""
+    return _Loader(strict=strict).read(documents)
+
+
+def load_objects(objects: Iterable[Any], *, name: str = "objects", strict: bool = False) -> Loaded:
+    """Read manifests that are plain data already."""
+    documents = (Document(Origin(name, number), data) for number, data in enumerate(objects, 1))
+    return _Loader(strict=strict).read(documents)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Manifests are trees: looking for cycles among a hundred thousand of them takes longer than reading them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _TypeMeta(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    items: msgspec.Raw = msgspec.Raw()
+
+
+_PEEK = msgspec.json.Decoder(_TypeMeta)
+_ITEMS = msgspec.json.Decoder(list[msgspec.Raw] | None)
+_NO_ITEMS = Finding("$.items", "not a list", "it must be a list of objects")
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+# An item that says what it is, as kubectl writes it. Without this the last reader would take it for one of its own.
+_NAMED = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"[^"]*"\s*,\s*"kind"\s*:')
+
+
+class _Loader:
+    def __init__(self, *, strict: bool) -> None:
+        self.loaded = Loaded()
+        self._strict = strict
+        self._seen: dict[tuple[str, str], Origin] = {}
+        self._last: Reader | None = None
+
+    def read(self, documents: Iterable[Document]) -> Loaded:
+        with _no_garbage_collection():
+            for document in documents:
+                self.loaded.documents += 1
+                try:
+                    self._document(document)
+                except RecursionError:
+                    self._syntax(document.origin, SyntaxProblem("nested too deeply"))
+        return self.loaded
+
+    def _document(self, document: Document) -> None:
+        if document.problem is not None:
+            self._syntax(document.origin, document.problem)
+        elif document.raw is not None:
+            self._json(document.raw, document.origin)
+        elif document.data is not None:
+            self._data(document.data, document.origin)
+
+    # JSON, without a detour over plain data as long as nothing is wrong
+
+    def _json(self, raw: msgspec.Raw | bytes, origin: Origin) -> None:
+        if self._strict:
+            return self._data(_guarded(raw), origin)
+        try:
+            peek = _PEEK.decode(raw)
+        except _UNREADABLE:
+            return self._data(_guarded(raw), origin)
+        reader = READERS.get((peek.api_version, peek.kind))
+        if reader is not None and self._typed_json(raw, reader, origin):
+            return None
+        if reader is None and is_list(peek.kind) and peek.items:
+            return self._json_items(peek, origin)
+        return self._data(_guarded(raw), origin)
+
+    def _json_items(self, peek: _TypeMeta, origin: Origin) -> None:
+        try:
+            items = _ITEMS.decode(peek.items) or ()
+        except msgspec.ValidationError:
+            return self._report(origin, peek.kind, [_NO_ITEMS])
+        item_type = implied_type(peek.api_version, peek.kind)
+        implied = READERS.get(item_type)
+        self._last = implied or self._last
+        for number, raw in enumerate(items, 1):
+            place = Origin(origin.file, origin.document, number)
+            # Items are mostly of one kind: the last reader is tried first, and refuses what is not its own.
+            own = self._last is implied or _NAMED.match(raw)
+            if self._last is None or not own or not self._typed_json(raw, self._last, place):
+                self._untried_json(raw, place, item_type)
+
+    def _untried_json(self, raw: msgspec.Raw, origin: Origin, implied: tuple[str, str]) -> None:
+        data = _guarded(raw)
+        reader = reader_of(*type_of(data, implied)) if isinstance(data, dict) else None
+        if reader is None or not self._typed_json(raw, reader, origin):
+            self._data(data, origin, implied)
+        if reader is not None:
+            self._last = reader
+
+    def _typed_json(self, raw: msgspec.Raw | bytes, reader: Reader, origin: Origin) -> bool:
+        try:
+            written = reader.json.decode(raw)
+        except _UNREADABLE:
+            return False
+        self._add(written, reader, origin)
+        return True
+
+    # Plain data, from YAML or where JSON needs a closer look
+
+    def _data(self, data: Any, origin: Origin, implied: tuple[str, str] = ("", "")) -> None:
+        if isinstance(data, SyntaxProblem):
+            return self._syntax(origin, data)
+        if not isinstance(data, dict):
+            finding = Finding("$", found(data), "it must be an object with apiVersion and kind")
+            return self._report(origin, "", [finding])
+        if "partitions" in data and "kind" not in data:
+            return self._convert(data, QUEUES, origin)
+        api_version, kind = type_of(data, implied)
+        if is_list(kind) and ("items" in data or kind == "List" or reader_of(*implied_type(api_version, kind))):
+            return self._items(data, origin, kind, implied_type(api_version, kind))
+        missing = [
+            Finding(f"$.{name}", "missing" if not value else found(value), f"it must be text such as {example}")
+            for name, value, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod"))
+            if not value or not isinstance(value, str)
+        ]
+        if missing:
+            return self._report(origin, label(kind, data), missing)
+        reader = READERS.get((api_version, kind))
+        if reader is None:
+            return self._unknown(api_version, kind, data, origin)
+        return self._convert({**data, "apiVersion": api_version, "kind": kind}, reader, origin)
+
+    def _items(self, data: dict[str, Any], origin: Origin, kind: str, implied: tuple[str, str]) -> None:
+        items = data.get("items", "")
+        if not isinstance(items, list | None):
+            return self._report(origin, label(kind, data), [_NO_ITEMS])
+        for number, item in enumerate(items or (), 1):
+            self._data(item, Origin(origin.file, origin.document, number), implied)
+
+    def _convert(self, data: Any, reader: Reader, origin: Origin) -> None:
+        if self._strict:
+            self._report(origin, label(reader.kind, data), unknown_fields(data, type_at(reader.written, ())), "strict")
+        if reader is QUEUES:
+            data = yunikorn.with_text(data)
+        try:
+            written = reader.convert(data)
+        except (msgspec.ValidationError, RecursionError):
+            data = drop_nulls(data)
+            findings = diagnose(data, reader)
+            if findings:
+                return self._report(origin, label(reader.kind, data), findings)
+            written = reader.convert(data)
+        return self._add(written, reader, origin)
+
+    def _add(self, written: Any, reader: Reader, origin: Origin) -> None:
+        if reader is QUEUES:
+            entry = Entry(written, written, origin)
+            self._is_first(entry, "$.partitions")
+            self.loaded.entries.append(entry)
+            return None
+        metadata = written.metadata
+        if not metadata.name:
+            finding = Finding("$.metadata.name", "missing", "every object needs a name")
+            return self._report(origin, label(written.kind, {}), [finding])
+        if not metadata.namespace and NAMESPACED[written.kind]:
+            metadata = msgspec.structs.replace(metadata, namespace=DEFAULT_NAMESPACE)
+            written = msgspec.structs.replace(written, metadata=metadata)
+        entry = Entry(reader.internal(written), written, origin)
+        first = self._is_first(entry, "$.metadata.name")
+        self.loaded.entries.append(entry)
+        if first and type(written) is ConfigMap and written.name == yunikorn.CONFIG_MAP:
+            self._queues(written, entry)
+
+    def _is_first(self, entry: Entry, path: str) -> bool:
+        first = self._seen.setdefault(entry.key, entry.origin)
+        if first is not entry.origin:
+            finding = Finding(path, f"already read from {first}", "allowed: each object once")
+            self._report(entry.origin, entry.unit, [finding], "admission")
+        return first is entry.origin
+
+    def _queues(self, config_map: ConfigMap, entry: Entry) -> None:
+        """The queue configuration inside YuniKorn's ConfigMap, with its mistakes named from the outside."""
+        text = config_map.data.get(yunikorn.QUEUES_FILE)
+        if text is None:
+            return None
+        place = join_path("$.data", yunikorn.QUEUES_FILE)
+        inner = _Loader(strict=self._strict)
+        inner._seen = self._seen
+        for data in [data for data in read_yaml(text) if data is not None][:1]:
+            if isinstance(data, SyntaxProblem):
+                finding = Finding(place, f"line {data.line} of it: {data.message}" if data.line else data.message)
+                return self._report(entry.origin, entry.unit, [finding])
+            if not isinstance(data, dict) or "partitions" not in data:
+                finding = Finding(f"{place}.partitions", "missing", "it must be a list of partitions")
+                return self._report(entry.origin, entry.unit, [finding])
+            inner._convert(data, QUEUES, entry.origin)
+        for read in inner.loaded.entries:
+            self.loaded.entries.append(msgspec.structs.replace(read, owner=entry.unit, path=place))
+        for problem in inner.loaded.problems:
+            self.loaded.problems.append(problem.inside(entry.unit, place))
+
+    # What is wrong
+
+    def _unknown(self, api_version: str, kind: str, data: Any, origin: Origin) -> None:
+        known = versions_of(kind, group_of(api_version))
+        if known:
+            finding = Finding("$.apiVersion", found(api_version), f"allowed for {kind}: {', '.join(known)}")
+            return self._report(origin, label(kind, data), [finding])
+        name = f"{api_version} {kind}"
+        self.loaded.unknown[name] = self.loaded.unknown.get(name, 0) + 1
+        if self.loaded.unknown[name] == 1:
+            message = f"{name} is not a kind Reprieve reads"
+            finding = Finding("$.kind", message, "ignored", meant_kind(api_version, kind), "warning")
+            self._report(origin, label(kind, data), [finding])
+        return None
+
+    def _syntax(self, origin: Origin, problem: SyntaxProblem) -> None:
+        line = f"line {problem.line}: " if problem.line else ""
+        self.loaded.problems.append(Problem(origin=origin, message=f"{line}{problem.message}"))
+
+    def _report(self, origin: Origin, name: str, findings: Iterable[Finding], stage: Stage = "read") -> None:
+        self.loaded.problems += (finding.at(origin, name, stage) for finding in findings)
+
+
+def _guarded(raw: msgspec.Raw | bytes) -> Any:
+    try:
+        return decode_any(raw)
+    except RecursionError:
+        return SyntaxProblem("nested too deeply")
+    except msgspec.ValidationError:  # plain data has no other limit
+        return SyntaxProblem("a number with too many digits")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return SyntaxProblem("not JSON: text that is not UTF-8, or half of a surrogate pair")

@@ -1,0 +1,136 @@
+"""What priority classes say: which priority a unit has, whether it preempts, and what it takes to preempt it.
+
+1. A number on the object itself wins over the class it names.
+2. A class that is not named is the global default; of several, the one with the smallest value.
+3. Without one, priority is 0. Pods and workloads may then preempt; bindings never do.
+4. What it takes to preempt a workload is never less than its own priority.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reprieve.manifests.karmada import PolicySchedulePriority, ResourceBinding
+from reprieve.manifests.meta import SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, ObjectMeta, PreemptionPolicy
+from reprieve.manifests.pods import PodSpec
+from reprieve.manifests.scheduling import (
+    MINIMUM_PREEMPTABLE_PRIORITY,
+    TOLERATION_SECONDS,
+    GroupPolicy,
+    PriorityClass,
+    Workload,
+)
+
+HIGHEST_USER_PRIORITY = 1_000_000_000
+SYSTEM_PREFIX = "system-"
+BUILT_IN = {
+    name: PriorityClass(metadata=ObjectMeta(name=name), value=value)
+    for name, value in ((SYSTEM_NODE_CRITICAL, 2_000_001_000), (SYSTEM_CLUSTER_CRITICAL, 2_000_000_000))
+}
+_NUMBER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+
+
+class Priority(NamedTuple):
+    """What a unit's priority resolved to."""
+
+    value: int
+    preemption_policy: PreemptionPolicy = "PreemptLowerPriority"
+    class_name: str = ""
+    found: bool = True
+    """False when a class was named that does not exist, so that a fallback was used."""
+
+
+class PreemptionToleration(NamedTuple):
+    """From the victim's side: who may preempt it, and after how long (negative: never)."""
+
+    minimum_preemptable_priority: int
+    toleration_seconds: int
+
+
+class PriorityClasses:
+    """All priority classes of a world, with the two that every cluster has."""
+
+    def __init__(self, classes: Iterable[PriorityClass] = ()) -> None:
+        self._classes = {**BUILT_IN, **{item.name: item for item in classes}}
+        defaults = [item for item in self._classes.values() if item.global_default]
+        self.global_default = min(defaults, key=lambda item: (item.value, item.name), default=None)
+
+    def get(self, name: str) -> PriorityClass | None:
+        return self._classes.get(name)
+
+    def names(self) -> list[str]:
+        return sorted(self._classes)
+
+    def resolve(self, name: str, fallback: PreemptionPolicy = "PreemptLowerPriority") -> Priority:
+        """The class of that name, else the global default, else 0 with the policy `fallback`."""
+        item = self._classes.get(name) if name else None
+        known = item is not None or not name
+        item = item or self.global_default
+        if item is None:
+            return Priority(0, fallback, "", known)
+        return Priority(item.value, item.preemption_policy, item.name, known)
+
+    def of_pod(self, spec: PodSpec) -> Priority:
+        """A pod's own priority and policy come first; a class that is missing takes nothing away from them."""
+        resolved = self.resolve(spec.priority_class_name)
+        return resolved._replace(
+            value=resolved.value if spec.priority is None else spec.priority,
+            preemption_policy=spec.preemption_policy or resolved.preemption_policy,
+        )
+
+    def of_group(self, policy: GroupPolicy) -> Priority:
+        resolved = self.resolve(policy.priority_class_name)
+        return resolved._replace(
+            value=resolved.value if policy.priority is None else policy.priority,
+            preemption_policy=policy.preemption_policy or resolved.preemption_policy,
+        )
+
+    def of_workload(self, workload: Workload) -> Priority:
+        return self.resolve(workload.priority_class_name)
+
+    def to_preempt_workload(self, workload: Workload) -> Priority:
+        """Who it takes to preempt it: by default its own priority, and never less than that."""
+        own = self.of_workload(workload)
+        if not workload.preemption_priority_class_name:
+            return own
+        named = self.get(workload.preemption_priority_class_name)
+        if named is None:
+            return own._replace(found=False)
+        return own._replace(value=max(own.value, named.value), class_name=named.name)
+
+    def of_binding(self, policy: PolicySchedulePriority | None, template: PodSpec | None) -> Priority:
+        """A binding's priority from the policy that made it; nothing found means 0, and never preempting."""
+        if policy is None:
+            return Priority(0, "Never")
+        if policy.priority_class_source == "FederatedPriorityClass":
+            return Priority(0, "Never", policy.priority_class_name, found=False)
+        if policy.priority_class_source == "PodPriorityClass":
+            return self.resolve(template.priority_class_name if template else "", "Never")
+        return self.resolve(policy.priority_class_name, "Never")
+
+
+def of_scheduled_binding(binding: ResourceBinding) -> Priority | None:
+    """What a binding already carries: a class that changes later does not change it."""
+    carried = binding.spec.schedule_priority
+    return Priority(carried.priority, carried.preemption_policy) if carried else None
+
+
+def parse_integer(text: str, bits: int) -> int | None:
+    """A number as Go reads it: digits and a sign, within so many bits; None otherwise."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
+
+
+def preemption_toleration(item: PriorityClass) -> PreemptionToleration | None:
+    """The toleration a class grants; annotations that are no numbers grant none."""
+    annotations = item.metadata.annotations
+    written = annotations.get(MINIMUM_PREEMPTABLE_PRIORITY)
+    minimum = item.value + 1 if written is None else parse_integer(written, 32)
+    seconds = parse_integer(annotations.get(TOLERATION_SECONDS, "0"), 64)
+    if minimum is None or seconds is None:
+        return None
+    return PreemptionToleration(minimum, seconds)

@@ -1,0 +1,163 @@
+"""YuniKorn's queue configuration: `queues.yaml`, bare or in the ConfigMap `yunikorn-configs`.
+
+YuniKorn writes its field names in lower case and calls cpu `vcore`; inside, it is cpu like everywhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from msgspec import field
+
+from reprieve.manifests.meta import Count, Model
+from reprieve.model.resources import CPU, QuantityError, Resources
+
+CONFIG_MAP = "yunikorn-configs"
+QUEUES_FILE = "queues.yaml"
+ROOT = "root"
+VCORE = "vcore"
+DEFAULT_DELAY_SECONDS = 30.0
+
+_DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Configuration(Model, rename="lower"):
+    """A part of the queue configuration."""
+
+
+class QueueResources(Resources):
+    """A resource list in YuniKorn's words: `vcore` for cpu."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, manifest: Any) -> QueueResources:
+        if not isinstance(manifest, dict):
+            return cls(Resources.parse(manifest))  # which says what is wrong with it
+        if CPU in manifest and VCORE in manifest:
+            raise QuantityError(manifest[CPU], "cpu is named twice", "either vcore or cpu", CPU)
+        try:
+            return cls(Resources.parse({CPU if name == VCORE else name: value for name, value in manifest.items()}))
+        except QuantityError as error:
+            key = VCORE if error.key == CPU and VCORE in manifest else error.key
+            raise QuantityError(error.found, error.problem, error.allowed, key) from None
+
+
+class Bounds(Configuration):
+    """`resources` of a queue. A resource that is not named has no guarantee, or no maximum."""
+
+    guaranteed: QueueResources | None = None
+    max: QueueResources | None = None
+
+
+class Limit(Configuration):
+    limit: str = ""
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    maxresources: QueueResources | None = None
+    maxapplications: Count = 0
+
+
+class ChildTemplate(Configuration):
+    """What dynamic queues below a parent are made with."""
+
+    maxapplications: Count = 0
+    properties: dict[str, str] = {}
+    resources: Bounds = Bounds()
+
+
+class Queue(Configuration):
+    name: str
+    parent: bool = False
+    resources: Bounds = Bounds()
+    maxapplications: Count = 0
+    properties: dict[str, str] = {}
+    adminacl: str = ""
+    submitacl: str = ""
+    childtemplate: ChildTemplate | None = None
+    queues: tuple[Queue, ...] = ()
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def leaf(self) -> bool:
+        return not self.parent and not self.queues
+
+
+class PartitionPreemption(Configuration):
+    enabled: bool | None = None
+    quotapreemptionenabled: bool = False
+
+
+class Partition(Configuration):
+    name: str
+    queues: tuple[Queue, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    preemption: PartitionPreemption = PartitionPreemption()
+
+
+class QueueConfiguration(Configuration):
+    """The whole of `queues.yaml`."""
+
+    partitions: tuple[Partition, ...]
+    kind: str = field(name="kind", default="QueueConfiguration")
+
+    @property
+    def name(self) -> str:
+        return QUEUES_FILE
+
+    @property
+    def namespace(self) -> str:
+        return ""
+
+
+def with_text(data: Any) -> Any:
+    """A configuration as YuniKorn reads it: the values of properties are text, in quotes or not."""
+    if isinstance(data, list):
+        return [with_text(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {key: _text_values(value) if key == "properties" else with_text(value) for key, value in data.items()}
+
+
+def _text_values(properties: Any) -> Any:
+    if not isinstance(properties, dict):
+        return properties
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) if _is_number(value) else value
+        for name, value in properties.items()
+    }
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, Decimal))
+
+
+def walk(queues: tuple[Queue, ...], path: str, parent: str = "") -> Iterator[tuple[Queue, str, str]]:
+    """Every queue with its full name and where it stands in the file."""
+    for index, queue in enumerate(queues):
+        name = f"{parent}.{queue.name}" if parent else queue.name
+        place = f"{path}.queues[{index}]"
+        yield queue, name, place
+        yield from walk(queue.queues, place, name)
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds of a Go duration such as `1h15m30.5s`; None when it is none."""
+    sign = -1.0 if text.startswith("-") else 1.0
+    rest = text.lstrip("+-") if text[:1] in "+-" and text[1:2] not in "+-" else text
+    if rest == "0":
+        return 0.0
+    parts = list(_DURATION_PART.finditer(rest))
+    if not rest or "".join(part[0] for part in parts) != rest:
+        return None
+    return sign * sum(float(number) * _SECONDS[unit] for number, unit in (part.groups() for part in parts))
+
+
+def preemption_delay(properties: dict[str, str]) -> float:
+    """Seconds a request of a leaf waits before it may preempt; 30 where the value is not usable."""
+    seconds = parse_duration(properties.get("preemption.delay", ""))
+    return seconds if seconds is not None and seconds > 0 else DEFAULT_DELAY_SECONDS

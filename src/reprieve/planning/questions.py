@@ -1,0 +1,88 @@
+"""What a question names: a unit, a moment. And what is said when there is no such thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from reprieve import texts
+from reprieve.manifests.identity import DEFAULT_NAMESPACE
+from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
+from reprieve.manifests.registry import KINDS, NAMESPACED
+
+Preemptor = str | Mapping[str, Any]
+# What a question is made of, as Python calls it; the command line has its own words for them.
+PREEMPTOR, NOW, WHY_NOT = "preemptor", "now", "why_not"
+
+_SHAPE = "it must be KIND/NAMESPACE/NAME, such as Pod/default/a"
+_SHORT = {"po": "Pod", "pdb": "PodDisruptionBudget", "ds": "DaemonSet", "rs": "ReplicaSet", "no": "Node"}
+
+
+class Unsupported(ReprieveError):
+    """No policy decides for what is asked about."""
+
+
+def question(message: str, allowed: str = "", *, about: str = PREEMPTOR) -> InvalidInput:
+    """A question that has no answer."""
+    return InvalidInput([Problem(origin=Origin(about, 0), message=message, allowed=allowed)])
+
+
+def moment_of(now: str | datetime | None) -> datetime:
+    """The clock of a decision, in UTC; the system's when none is given."""
+    if now is None:
+        return datetime.now(UTC)
+    try:
+        given = msgspec.convert(now, datetime)
+        return given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)
+    except (msgspec.ValidationError, OverflowError):
+        shown = found(now if isinstance(now, (str, int, float)) else str(now))
+        raise question(shown, "it must be a time such as 2026-01-01T12:00:00Z", about=NOW) from None
+
+
+def unit_of(preemptor: Preemptor, *, about: str = PREEMPTOR) -> tuple[str, str, str]:
+    """Kind, namespace and name of the unit that is asked about."""
+    if isinstance(preemptor, Mapping):
+        return _of_mapping(preemptor)
+    parts = preemptor.split("/") if isinstance(preemptor, str) else []
+    if len(parts) not in (2, 3, 4) or not parts[0] or not parts[-1]:
+        raise question(f"{found(preemptor)}, which names no unit", _SHAPE, about=about)
+    kind = _kind_of(parts[0], about)
+    if len(parts) == 2:
+        parts.insert(1, _namespace_of(kind))
+    return kind, parts[1], "/".join(parts[2:])
+
+
+def _of_mapping(preemptor: Mapping[str, Any]) -> tuple[str, str, str]:
+    kind, name = preemptor.get("kind"), preemptor.get("name")
+    if not isinstance(kind, str) or not isinstance(name, str):
+        raise question("it needs a kind and a name")
+    kind = _kind_of(kind, PREEMPTOR)
+    if preemptor.get("podGroup"):
+        name = f"{name}/{preemptor['podGroup']}"
+    return kind, str(preemptor.get("namespace", _namespace_of(kind))), name
+
+
+def _kind_of(word: str, about: str) -> str:
+    """A kind as `kubectl` would take it: in any case, singular or plural, or by its short name."""
+    kinds = {kind.lower(): kind for kind in KINDS} | _SHORT
+    asked = word.lower()
+    for spelled in (asked, asked.removesuffix("s"), asked.removesuffix("es"), asked.removesuffix("ies") + "y"):
+        if spelled in kinds:
+            return kinds[spelled]
+    raise question(f"{found(word)}, which is not a kind that is read", did_you_mean(word, KINDS), about=about)
+
+
+def _namespace_of(kind: str) -> str:
+    return DEFAULT_NAMESPACE if NAMESPACED[kind] else ""
+
+
+def no_such_unit(unit: str, known: Iterable[str], *, about: str = PREEMPTOR) -> InvalidInput:
+    """There is no such unit; perhaps there is one of that name in another namespace, or a similar one."""
+    known = list(known)
+    name = unit.rpartition("/")[2]
+    same_name = [other for other in known if other.rpartition("/")[2] == name]
+    hint = f'did you mean "{same_name[0]}"?' if same_name else did_you_mean(unit, known)
+    return question(texts.no_such_unit(unit), hint, about=about)

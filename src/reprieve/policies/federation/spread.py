@@ -1,0 +1,116 @@
+"""Spread constraints: over how many clusters, regions, zones or providers a binding goes.
+
+1. Every constraint wants at least so many groups and at most so many; a cluster that says nothing of a field is out.
+2. Of the sets of groups that are allowed, small ones and roomy ones are tried first.
+3. In each, clusters that bring most groups which are still missing come first, then the roomiest, until all fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
+from typing import NamedTuple
+
+from reprieve.manifests.karmada import Cluster, SpreadConstraint
+
+_MOST_TRIES = 1000
+"""Sets of groups that are tried before it is given up: more than any federation that was heard of needs."""
+
+
+class Selection(NamedTuple):
+    """Clusters that satisfy all constraints, and those of them that are needed for the minimum."""
+
+    clusters: list[str]
+    needed: list[str]
+
+
+class Spread:
+    """The constraints of one placement over the clusters that it can reach."""
+
+    def __init__(self, constraints: Sequence[SpreadConstraint], clusters: Mapping[str, Cluster]) -> None:
+        self._constraints = constraints
+        groups = {name: [_groups(item, cluster) for item in constraints] for name, cluster in clusters.items()}
+        self._groups = {name: found for name, found in groups.items() if all(found)}
+
+    def select(
+        self, room: Mapping[str, int], enough: Callable[[list[str]], bool], *, widely: bool = False
+    ) -> Selection | None:
+        """The first set of clusters with room that satisfies the constraints and is enough; `widely`: a large one."""
+        able = [name for name in sorted(room, key=lambda name: (-room[name], name)) if name in self._groups]
+        for allowed in self._allowed(able, room, widely=widely):
+            selection = self._fill(allowed, enough, widely=widely)
+            if selection is not None:
+                return selection
+        return None
+
+    def _allowed(self, able: list[str], room: Mapping[str, int], *, widely: bool) -> Iterator[list[str]]:
+        """Clusters within each set of groups of the first constraint that is not about clusters themselves."""
+        place = next((place for place, item in enumerate(self._constraints) if item.spread_by_field != "cluster"), None)
+        if place is None:
+            yield able
+            return
+        size: dict[str, int] = {}
+        for name in able:
+            for group in self._groups[name][place]:
+                size[group] = size.get(group, 0) + room[name]
+        order = sorted(size, key=lambda group: (-size[group], group))
+        item = self._constraints[place]
+        counts = range(max(1, item.min_groups), min(item.max_groups or len(order), len(order)) + 1)
+        sets = (
+            set(chosen) for count in (reversed(counts) if widely else counts) for chosen in combinations(order, count)
+        )
+        for chosen in islice(sets, _MOST_TRIES):
+            yield [name for name in able if self._groups[name][place] <= chosen]
+
+    def _fill(self, able: list[str], enough: Callable[[list[str]], bool], *, widely: bool) -> Selection | None:
+        needed: list[str] = []
+        while self._short(needed):
+            bring = {name: found for name in able if name not in needed and (found := self._brings(name, needed))}
+            if not bring:
+                return None
+            needed.append(max(bring, key=lambda name: bring[name]))  # of equals, the first: the roomiest
+        chosen = list(needed)
+        for name in able:
+            if not widely and enough(chosen):
+                break
+            if name not in chosen and self._within([*chosen, name]):
+                chosen.append(name)
+        return Selection(chosen, needed) if chosen and enough(chosen) else None
+
+    def _counts(self, names: Iterable[str]) -> list[int]:
+        """How many groups there are of each constraint."""
+        found = [self._groups[name] for name in names]
+        return [len(set().union(*(groups[place] for groups in found))) for place in range(len(self._constraints))]
+
+    def _short(self, names: list[str]) -> bool:
+        pairs = zip(self._counts(names), self._constraints, strict=True)
+        return any(count < max(1, item.min_groups) for count, item in pairs)
+
+    def _within(self, names: list[str]) -> bool:
+        pairs = zip(self._counts(names), self._constraints, strict=True)
+        return all(not item.max_groups or count <= item.max_groups for count, item in pairs)
+
+    def _brings(self, name: str, names: list[str]) -> int:
+        """To how many constraints that have too few groups a cluster adds one; 0 where it would make too many."""
+        after = [*names, name]
+        if not self._within(after):
+            return 0
+        lines = zip(self._counts(names), self._counts(after), self._constraints, strict=True)
+        return sum(old < new and old < max(1, item.min_groups) for old, new, item in lines)
+
+
+def _groups(constraint: SpreadConstraint, cluster: Cluster) -> set[str]:
+    """The groups a cluster is in; none: the constraint keeps it out."""
+    spec = cluster.spec
+    match constraint.spread_by_field:
+        case "cluster":
+            found = {cluster.name}
+        case "region":
+            found = {spec.region}
+        case "provider":
+            found = {spec.provider}
+        case "zone":
+            found = {spec.zone, *spec.zones}
+        case _:
+            found = {cluster.metadata.labels.get(constraint.spread_by_label, "")}
+    return found - {""}

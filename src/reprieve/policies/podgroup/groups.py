@@ -1,0 +1,161 @@
+"""Groups of pods as preemptors: found in either API shape, with what the search has to know of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from reprieve import texts
+from reprieve.configuration import Settings
+from reprieve.engine.nodes.trial import Gang
+from reprieve.engine.nodes.units import Units, workload_group_name
+from reprieve.manifests.pods import WorkloadReference
+from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload
+from reprieve.world import PodFacts, World
+
+
+class Group(NamedTuple):
+    """A group with pods that wait: the gang to place, whether it may preempt, and why it is refused, if it is."""
+
+    gang: Gang
+    never_preempts: bool = False
+    refused: str = ""
+
+
+class Groups:
+    """The groups of a world."""
+
+    def __init__(self, world: World, settings: Settings) -> None:
+        self._world = world
+        self._settings = settings
+        self._units = Units(world, settings)
+        self._bound: dict[str, list[PodFacts]] = {}
+        self._succeeded: dict[str, list[PodFacts]] = {}
+        self._looked_up_at = -1
+
+    def name_of(self, facts: PodFacts) -> str:
+        """The group that a pod is scheduled with; empty where it is scheduled alone."""
+        spec = facts.pod.spec
+        namespace = facts.key[0]
+        if spec.workload_ref is not None:
+            found = self._units.workload_group(namespace, spec.workload_ref)
+            return workload_group_name(namespace, spec.workload_ref) if found else ""
+        if spec.scheduling_group is not None and self._settings.gate("GenericWorkload"):
+            name = spec.scheduling_group.pod_group_name
+            return f"PodGroup/{namespace}/{name}" if self._units.group_path(namespace, name) else ""
+        return ""
+
+    def priority_of(self, facts: PodFacts) -> int:
+        """At which priority a pod is scheduled: that of its group, where it has one."""
+        return self._units.scheduling_priority(facts)
+
+    def below(self, unit: str, composite: str) -> bool:
+        """Whether a pod group stands below a composite group, or says so of one that does not exist."""
+        _, namespace, name = unit.split("/")
+        return any(group.parent == composite for group in self._units.group_path(namespace, name))
+
+    def waiting(self) -> dict[str, list[PodFacts]]:
+        """All groups that have pending pods, by name, with those pods in order of age."""
+        found: dict[str, list[PodFacts]] = {}
+        for facts in sorted(self._world.pending(), key=lambda facts: (facts.created, facts.key)):
+            name = self.name_of(facts)
+            if name:
+                found.setdefault(name, []).append(facts)
+        return found
+
+    def group(self, name: str, members: list[PodFacts]) -> Group:
+        """What there is to decide for a group with these pending members."""
+        spec = members[0].pod.spec
+        if spec.workload_ref is not None:
+            return self._of_workload(name, members, spec.workload_ref)
+        return self._of_pod_group(name, members)
+
+    def _of_workload(self, name: str, members: list[PodFacts], reference: WorkloadReference) -> Group:
+        found = self._units.workload_group(members[0].key[0], reference)
+        if found is None:
+            raise LookupError(name)
+        workload, inline = found
+        priority = self._world.classes.of_workload(workload)
+        gang = self._gang(name, members, inline.policy, priority.value)
+        return Group(gang, priority.preemption_policy == "Never", self._too_few(gang) or self._too_low(workload))
+
+    def _too_low(self, workload: Workload) -> str:
+        """A workload that is easier to preempt than it preempts is not accepted."""
+        own = self._world.classes.of_workload(workload)
+        named = self._world.classes.get(workload.preemption_priority_class_name)
+        if named is None or named.value >= own.value:
+            return ""
+        return texts.preemption_priority_too_low(
+            f"Workload/{workload.namespace}/{workload.name}", named.value, own.value
+        )
+
+    def _of_pod_group(self, name: str, members: list[PodFacts]) -> Group:
+        path = self._units.group_path(members[0].key[0], name.split("/")[2])
+        priority = self._world.classes.of_group(path[-1].policy)
+        policy = path[0].policy
+        if not self._settings.gate("TopologyAwareWorkloadScheduling"):
+            policy = msgspec.structs.replace(policy, topology_key="")
+        gang = self._gang(name, members, policy, priority.value)
+        by_group = self._settings.gate("PodGroupPreemptionPolicy") and priority.preemption_policy == "Never"
+        never = by_group or any(facts.preemption_policy == "Never" for facts in members)
+        return Group(gang, never, self._too_few(gang) or _mixed(gang, path[0]))
+
+    def _gang(self, name: str, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
+        bound = tuple(self.bound().get(name, ()))
+        there = len(bound) + self._has_succeeded(name, members)
+        required = 1 if policy.min_count is None else max(policy.min_count - there, 1)
+        return Gang(name, members, required, priority, policy.topology_key, bound)
+
+    def bound(self) -> dict[str, list[PodFacts]]:
+        """All groups that have pods on nodes, by name, with those pods: looked up once for each state of the world.
+
+        Pods that are leaving do not count: a group that relied on them would soon be there in part only.
+        """
+        self._look_up()
+        return self._bound
+
+    def _has_succeeded(self, name: str, members: list[PodFacts]) -> int:
+        """How many pods of a group have done their work: they count as placed, since nobody will come in their stead.
+
+        Otherwise a gang of which one pod is done could never return after a preemption. Only pods of the same
+        controller count: a group that is used again by another one begins anew.
+        """
+        self._look_up()
+        owners = {_controller(facts) for facts in members}
+        return sum(_controller(facts) in owners for facts in self._succeeded.get(name, ()))
+
+    def _look_up(self) -> None:
+        if self._looked_up_at == self._world.version:
+            return
+        self._bound, self._succeeded = {}, {}
+        for facts in self._world.pods.values():
+            succeeded = facts.pod.status.phase == "Succeeded"
+            if (facts.node or succeeded) and not facts.pod.terminating and (name := self.name_of(facts)):
+                found = self._succeeded if succeeded else self._bound
+                found.setdefault(name, []).append(facts)
+        self._looked_up_at = self._world.version
+
+    def _too_few(self, gang: Gang) -> str:
+        return texts.too_few_pods(gang.name, len(gang.members), gang.required) if _short(gang) else ""
+
+
+def _controller(facts: PodFacts) -> str:
+    """The uid of what the pod was made by; empty where somebody made it by hand."""
+    return next((owner.uid for owner in facts.pod.metadata.owner_references if owner.controller), "")
+
+
+def _short(gang: Gang) -> bool:
+    return len(gang.members) < gang.required
+
+
+def _mixed(gang: Gang, group: PodGroup) -> str:
+    """Pods of a group share scheduler, priority (the group's) and preemption policy, or the group is refused."""
+    for what, values in (
+        ("scheduler names", {facts.pod.spec.scheduler_name for facts in gang.members}),
+        ("priorities", {facts.priority for facts in gang.members} | {gang.priority}),
+        ("preemption policies", {facts.preemption_policy for facts in gang.members}),
+    ):
+        if len(values) > 1:
+            return texts.mixed_group(f"{group.kind}/{group.namespace}/{group.name}", what, sorted(map(str, values)))
+    return ""

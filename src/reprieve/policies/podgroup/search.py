@@ -1,0 +1,152 @@
+"""The search of KEP-5710 in one domain: who has to leave it so that a gang can come, and where each pod goes.
+
+Steps 4 to 8 of the podgroup policy. Whatever is tried, the table is what it was before when the answer is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from reprieve.configuration import Settings
+from reprieve.engine.arrays import Mask
+from reprieve.engine.nodes.budgets import Budgets
+from reprieve.engine.nodes.columns import Mark
+from reprieve.engine.nodes.gang_placement import GangPlacer
+from reprieve.engine.nodes.gang_reprieve import Giver
+from reprieve.engine.nodes.labels import NodeLabels
+from reprieve.engine.nodes.rules import KeptByBudget, NobodyAbove
+from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.trial import Gang, Trial
+from reprieve.engine.nodes.units import Unit
+from reprieve.engine.nodes.view import Rule
+
+
+class Answer(NamedTuple):
+    """What one domain would cost."""
+
+    domain: str
+    victims: list[Unit]
+    placement: dict[str, str]
+    violations: dict[Hashable, int]
+    """How many pods of each victim go against a budget."""
+    limit: int
+    """The lowest priority that is enough: nobody above it makes way."""
+    kept: frozenset[Hashable] = frozenset()
+    """Units that were reprieved because a budget would have broken."""
+
+
+class DomainSearch:
+    """Searches one domain after another for a gang."""
+
+    def __init__(self, table: NodeTable, labels: NodeLabels, budgets: Budgets, gang: Gang, settings: Settings) -> None:
+        self.table = table
+        self._labels = labels
+        self._budgets = budgets
+        self._gang = gang
+        self._settings = settings
+
+    def placer(self, domain: Mask) -> GangPlacer:
+        return GangPlacer(self.table, self._labels, self._budgets, self._gang, domain, self._settings.scoring)
+
+    def answer(self, name: str, domain: Mask, rules: Sequence[Rule]) -> Answer | None:
+        """The victims in a domain and the places of the gang; None where no allowed set of victims is enough."""
+        placer = self.placer(domain)
+        potential = self._potential(placer, domain, rules)
+        marked = self._mark_budgets(potential)
+        try:
+            found = self._search(placer, name, potential, rules, marked)
+            if found is not None and self._forbidden(found):
+                self._keep(marked)
+                found = self._minimal(placer, name, potential, rules, marked)
+            return None if found is None or self._forbidden(found) else found
+        finally:
+            self.table.mark({}, marked)
+
+    def _forbidden(self, found: Answer) -> bool:
+        """Whether budgets are respected and one would really break."""
+        pods = [facts for unit in found.victims for facts in unit.pods]
+        return self._settings.pdb == "Respect" and bool(self._budgets.broken_by(pods))
+
+    def _potential(self, placer: GangPlacer, domain: Mask, rules: Sequence[Rule]) -> Mask:
+        """4. All shares of units that may be asked to leave and stand in the domain, also their shares outside it."""
+        allowed = placer.allowed(rules, np.arange(self.table.size))
+        inside = allowed & domain
+        numbers = self.table.ranks["group"][: len(allowed), : self.table.size]
+        reaching = np.unique(numbers[inside & (numbers > 0)])
+        return inside | (allowed & np.isin(numbers, reaching)) if len(reaching) else inside
+
+    def _search(
+        self, placer: GangPlacer, name: str, potential: Mask, rules: Sequence[Rule], marked: list[Unit]
+    ) -> Answer | None:
+        if not marked:
+            return self._minimal(placer, name, potential, rules, marked)
+        sparing = self._place(placer, name, rules, marked)
+        if sparing is None:
+            return None
+        gone = {unit.key for unit in sparing.victims}
+        self._keep([unit for unit in marked if unit.key not in gone])
+        found = self._minimal(placer, name, potential, rules, marked)
+        # Another order of looking may lose a pod: then the places that were found first are the better ones.
+        return found if found is not None and len(found.placement) >= len(sparing.placement) else sparing
+
+    # 5. Budgets
+
+    def _mark_budgets(self, potential: Mask) -> list[Unit]:
+        """Whose budget would break, walking over all potential victims in order of importance."""
+        breaks = self._budgets.everywhere(potential)
+        units = {}
+        marks: dict[Hashable, Mark] = {}
+        for rank, node in np.argwhere(breaks > 0):
+            unit = self.table.residents[node][rank].unit
+            units[unit.key] = unit
+            marks[unit.key] = Mark(breaks=int(breaks[rank, node]))
+        self.table.mark(marks, units.values())
+        return list(units.values())
+
+    def _keep(self, units: list[Unit]) -> None:
+        """Units that are reprieved for good, before priorities are looked at."""
+        marks = dict(self.table.marks)
+        for unit in units:
+            marks[unit.key] = marks[unit.key]._replace(kept=1)
+        self.table.mark(marks, units)
+
+    # 6. to 8. The lowest priority that is enough, the places, and who need not go
+
+    def _minimal(
+        self, placer: GangPlacer, name: str, potential: Mask, rules: Sequence[Rule], marked: list[Unit]
+    ) -> Answer | None:
+        rules = [*rules, KeptByBudget()]
+        limit = self._lowest_enough(placer, potential, rules)
+        return None if limit is None else self._place(placer, name, [*rules, NobodyAbove(limit)], marked)
+
+    def _lowest_enough(self, placer: GangPlacer, potential: Mask, rules: Sequence[Rule]) -> int | None:
+        """6. The lowest priority N such that as many can be placed with nobody above N touched as with anybody."""
+        ranks = {name: self.table.ranks[name][: len(potential), : self.table.size] for name in ("priority", "kept")}
+        priorities = np.unique(ranks["priority"][potential & (ranks["kept"] == 0)]).tolist()
+        low, high = 0, len(priorities) - 1
+        most = placer.most(rules) if priorities else 0
+        if most < self._gang.required or not priorities:
+            return None
+        while low < high:
+            middle = (low + high) // 2
+            if placer.most([*rules, NobodyAbove(priorities[middle])]) >= most:
+                high = middle
+            else:
+                low = middle + 1
+        return int(priorities[low])
+
+    def _place(self, placer: GangPlacer, name: str, rules: Sequence[Rule], marked: list[Unit]) -> Answer | None:
+        """7. Place as many as can be, and 8. give back what need not go, first those whose budget would break."""
+        with Trial(self.table) as trial:
+            if placer.place(trial, rules) < self._gang.required:
+                return None
+            Giver(placer, trial, rules, marked).reprieve()
+            victims = sorted(trial.evicted.values(), key=lambda unit: unit.importance)
+            marks = self.table.marks
+            violations = {unit.key: marks[unit.key].breaks for unit in victims if unit.key in marks}
+            kept = frozenset(key for key, mark in marks.items() if mark.kept)
+            limit = max((unit.priority for unit in victims), default=self._gang.priority)
+            return Answer(name, victims, trial.placement(), violations, limit, kept)

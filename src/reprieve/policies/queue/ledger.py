@@ -1,0 +1,95 @@
+"""Does a request fit on a node, and under its queues' maxima and guarantee, while pods leave and come back?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reprieve.engine.arrays import Ints
+from reprieve.engine.nodes.view import Outlook
+from reprieve.policies.queue import laws
+from reprieve.policies.queue.candidates import Candidate
+from reprieve.policies.queue.laws import Ask
+from reprieve.policies.queue.pods import held
+from reprieve.policies.queue.tree import QueueTree
+
+
+class NodeLedger:
+    """One node alone, for a pod that must run there: it does not ask queues."""
+
+    def __init__(self, ask: Ask, outlook: Outlook, node: int) -> None:
+        self.ask = ask
+        self.node = node
+        self._outlook = outlook
+        self._slack = outlook.slack_of(node, ask.facts)
+        self._weights = outlook.weights_of(node)
+
+    def fits(self) -> bool:
+        return self.fits_node()
+
+    def fits_node(self) -> bool:
+        """By all filters: room, ports, affinity, spreading."""
+        return self._enough(self._slack)
+
+    def _enough(self, slack: Ints) -> bool:
+        return bool(self._outlook.enough(slack[:, None])[0])
+
+    def helps(self, candidate: Candidate) -> bool:
+        """Whether a pod frees anything that is missing on the node, and takes away nothing that is needed."""
+        if candidate.node != self.node:
+            return False
+        weight = self._weights[candidate.rank]
+        return bool(((weight > 0) & (self._slack < 0)).any()) and not self._is_company(weight)
+
+    def _is_company(self, weight: Ints) -> bool:
+        """Whether without a pod the request would lose company that it requires and has."""
+        if not (weight < 0).any():
+            return False
+        roomy = np.maximum(self._slack, 0)
+        return not self._enough(np.where(weight < 0, self._slack + weight, roomy))
+
+    def remove(self, unit: Candidate) -> None:
+        self._move(unit, 1)
+
+    def give_back(self, unit: Candidate) -> None:
+        self._move(unit, -1)
+
+    def _move(self, candidate: Candidate, sign: int) -> None:
+        if candidate.node == self.node:
+            self._slack = self._slack + sign * self._weights[candidate.rank]
+
+
+class QueueLedger(NodeLedger):
+    """A node and the queues on the way from the request's own up to root."""
+
+    def __init__(self, tree: QueueTree, ask: Ask, outlook: Outlook, node: int) -> None:
+        super().__init__(ask, outlook, node)
+        self._queues = tree.queues
+        self.gone: dict[int, dict[str, int]] = {}
+
+    def fits(self) -> bool:
+        """On the node, below every maximum, and with its guarantee not exceeded (law 4)."""
+        return (
+            self.fits_node()
+            and not any(laws.over_maximum(queue, self.ask, self.gone) for queue in self.ask.capped)
+            and laws.under_guarantee(self.ask, self.gone)
+        )
+
+    def helps(self, candidate: Candidate) -> bool:
+        """Also where it frees something below a maximum that is in the way."""
+        path = self._queues[candidate.queue].path
+        return super().helps(candidate) or any(
+            blocked in path and laws.over_maximum(blocked, self.ask, self.gone) for blocked in self.ask.blocked
+        )
+
+    def may_go(self, candidate: Candidate) -> bool:
+        """Law 2, at this moment; and only if it still frees something that is missing."""
+        queue = self._queues[candidate.queue]
+        return laws.stays_at_guarantee(candidate.facts, queue, self.ask, self.gone) and self.helps(candidate)
+
+    def _move(self, candidate: Candidate, sign: int) -> None:
+        super()._move(candidate, sign)
+        amount = held(candidate.facts)
+        for queue in self._queues[candidate.queue].path:
+            gone = self.gone.setdefault(queue.number, {})
+            for name, units in amount.items():
+                gone[name] = gone.get(name, 0) + sign * units

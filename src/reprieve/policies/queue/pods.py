@@ -1,0 +1,125 @@
+"""What the queue policy asks about single pods: queue and application, what they hold, who opted out, who leads."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from heapq import heappop, heappush
+
+from reprieve.manifests.meta import ObjectMeta
+from reprieve.manifests.scheduling import ALLOW_PREEMPTION
+from reprieve.model.resources import PODS, Resources
+from reprieve.world import Key, PodFacts, World
+
+OWN_NAME = "reprieve"
+"""The scheduler name of pods that stay out of queues: nodes and priorities alone decide for them."""
+DEFAULT_QUEUE = "root.default"
+# Where the names may stand, the first that is there counts: as labels, then as annotations.
+_QUEUE = ("yunikorn.apache.org/queue", "queue")
+_APPLICATION = ("yunikorn.apache.org/app-id", "applicationId", "spark-app-selector")
+
+
+def _named(meta: ObjectMeta, keys: tuple[str, ...]) -> str:
+    for where in (meta.labels, meta.annotations):
+        for key in keys:
+            if where.get(key):
+                return where[key]
+    return ""
+
+
+def queue_name(meta: ObjectMeta) -> str:
+    return _named(meta, _QUEUE) or DEFAULT_QUEUE
+
+
+def stays_out(facts: PodFacts) -> bool:
+    """Whether a pod is none of the queues' business: they neither count it nor ask it to leave."""
+    return facts.pod.spec.scheduler_name == OWN_NAME
+
+
+def application(facts: PodFacts) -> str:
+    """The application a pod belongs to; empty: none."""
+    return _named(facts.pod.metadata, _APPLICATION)
+
+
+def held(facts: PodFacts) -> Resources:
+    """What a pod asks for, without its place among a node's pods: queues do not count those."""
+    return _without_pods(facts.requests)
+
+
+@lru_cache(maxsize=65536)
+def _without_pods(requests: Resources) -> Resources:
+    return Resources({name: units for name, units in requests.items() if name != PODS and units})
+
+
+def opted_out(world: World, facts: PodFacts) -> bool:
+    """Law 1: whether a pod asks not to be preempted, by its own annotation or else by that of its priority class."""
+    said = facts.pod.metadata.annotations.get(ALLOW_PREEMPTION)
+    if said is None and facts.pod.spec.priority_class_name:
+        item = world.classes.get(facts.pod.spec.priority_class_name)
+        said = item.metadata.annotations.get(ALLOW_PREEMPTION) if item is not None else None
+    return said == "false"
+
+
+def required_node(facts: PodFacts) -> str | None:
+    """The node that a DaemonSet's pod must run on."""
+    if not any(owner.kind == "DaemonSet" for owner in facts.pod.metadata.owner_references):
+        return None
+    affinity = facts.pod.spec.affinity.node_affinity if facts.pod.spec.affinity else None
+    for term in affinity.required.node_selector_terms if affinity and affinity.required else ():
+        for field in term.match_fields:
+            if field.key == "metadata.name" and field.operator == "In" and len(field.values) == 1:
+                return field.values[0]
+    return facts.node or None
+
+
+class Applications:
+    """Who is the first pod of each application, its originator: the earliest of those that have not finished."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, dict[Key, PodFacts]] = {}
+        self._first: dict[str, PodFacts] = {}
+        self._by_age: dict[str, list[tuple[int, Key]]] = {}
+        """A heap for each application; it may still hold pods that are gone."""
+
+    def leads(self, facts: PodFacts) -> bool:
+        first = self._first.get(application(facts))
+        return first is not None and first.key == facts.key
+
+    def put(self, facts: PodFacts) -> set[str]:
+        """A pod is there; tells the nodes of those who lead now, or no longer do."""
+        name = application(facts)
+        if not name or facts.pod.finished:
+            return set()
+        self._members.setdefault(name, {})[facts.key] = facts
+        self._note_age(name, facts)
+        first = self._first.get(name)
+        if first is not None and first.key != facts.key and _age(first) < _age(facts):
+            return set()
+        self._first[name] = facts
+        return {facts.node, first.node if first else ""}
+
+    def take(self, facts: PodFacts) -> set[str]:
+        """A pod is gone; tells the nodes of those who lead now, or no longer do."""
+        name = application(facts)
+        members = self._members.get(name, {})
+        if members.pop(facts.key, None) is None or not self.leads(facts):
+            return set()
+        if not members:
+            del self._members[name], self._first[name], self._by_age[name]
+            return {facts.node}
+        self._first[name] = self._earliest(members, self._by_age[name])
+        return {facts.node, self._first[name].node}
+
+    def _note_age(self, name: str, facts: PodFacts) -> None:
+        by_age, members = self._by_age.setdefault(name, []), self._members[name]
+        heappush(by_age, _age(facts))
+        if len(by_age) > 2 * len(members) + 16:
+            by_age[:] = sorted(_age(member) for member in members.values())
+
+    def _earliest(self, members: dict[Key, PodFacts], by_age: list[tuple[int, Key]]) -> PodFacts:
+        while (known := members.get(by_age[0][1])) is None or _age(known) != by_age[0]:
+            heappop(by_age)
+        return known
+
+
+def _age(facts: PodFacts) -> tuple[int, Key]:
+    return facts.created, facts.key

@@ -1,0 +1,175 @@
+"""The search of the queue policy: on each node the fewest who may go, and of all nodes the one where that costs least.
+
+1. A node that would be too small even without all candidates is out.
+2. For each other node a price that it cannot fall below: who opted out or leads an application is counted only where
+   the others are not enough, and of each resource the largest candidates go first.
+3. From the lowest of these prices up, the real search: candidates leave in order until the request fits, then come
+   back from the last but one to the first where it still does. It ends when nobody can be cheaper any more.
+4. Where a node has room and only a maximum is in the way, the search goes over all nodes below that maximum, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.view import Outlook
+from reprieve.engine.steps import TIE_BREAK, Choice, Criterion, choose, fill_back, remove_until_fits
+from reprieve.policies.queue.candidates import Candidate, Candidates
+from reprieve.policies.queue.ledger import QueueLedger
+from reprieve.policies.queue.tree import QueueTree
+
+_OPTED_OUT, _LEADS = 2, 1
+_CRITERIA = ("FewestReluctant", "FewestVictims", "NearestQueues")
+
+
+class Price(NamedTuple):
+    """What a set of victims costs; less is better, the first difference decides."""
+
+    reluctant: int
+    """Law 1: 2 for somebody who opted out, and 1 for somebody who leads an application."""
+    victims: int
+    distance: int
+    """How many levels up the farthest queue that gives something meets the asking one."""
+
+    def alike(self, other: Price) -> int:
+        """How many of the criteria do not tell two prices apart, before one does."""
+        return next((place for place, pair in enumerate(zip(self, other, strict=True)) if pair[0] != pair[1]), 3)
+
+
+class QueueSearch:
+    """Victims for one request."""
+
+    def __init__(self, tree: QueueTree, table: NodeTable, outlook: Outlook, candidates: Candidates) -> None:
+        self._tree = tree
+        self._table = table
+        self._outlook = outlook
+        self._candidates = candidates
+        self._ask = candidates.ask
+        self.answers: dict[int, list[Candidate]] = {}
+        """Nodes that have been searched with success, and their victims."""
+
+    # On one node
+
+    def on_node(self, node: int) -> list[Candidate] | None:
+        """Laws 2 and 4 on one node: the fewest in order that make it fit; elsewhere only for a maximum's sake."""
+        if self._outlook.fits[node]:
+            return self._for_maximum
+        return self._victims(QueueLedger(self._tree, self._ask, self._outlook, node), self._candidates.on(node))
+
+    @cached_property
+    def _for_maximum(self) -> list[Candidate] | None:
+        """Who goes where there is room on a node; which node that is makes no difference."""
+        node = int(np.flatnonzero(self._outlook.fits)[0])
+        queues = np.zeros(len(self._tree.queues), dtype=np.bool_)
+        for queue in self._tree.queues:
+            queues[queue.number] = any(blocked in queue.path for blocked in self._ask.blocked)
+        ledger = QueueLedger(self._tree, self._ask, self._outlook, node)
+        return self._victims(ledger, self._candidates.everywhere(queues))
+
+    def _victims(self, ledger: QueueLedger, order: Iterable[Candidate]) -> list[Candidate] | None:
+        removed = remove_until_fits(ledger, order, ledger.may_go)
+        return None if removed is None else sorted(fill_back(ledger, removed), key=lambda one: one.order)
+
+    def price(self, victims: list[Candidate]) -> Price:
+        opted = any(one.opted_out for one in victims)
+        leads = any(one.leads for one in victims)
+        distance = max((int(self._candidates.standing.distance[one.queue]) for one in victims), default=0)
+        return Price(_OPTED_OUT * opted + _LEADS * leads, len(victims), distance)
+
+    # Over all nodes
+
+    def best(self) -> Choice | None:
+        """The cheapest node, and the criterion that decided."""
+        ties = self._table.tie_break()
+        prices: dict[int, Price] = {}
+        lowest: tuple[Price, int] | None = None
+        rivals = -1  # by how many criteria the nearest other answer is like the best
+        for node, bound in self._from_the_cheapest():
+            place = int(ties[node])
+            if lowest is not None and (bound, place) > lowest and rivals >= bound.alike(lowest[0]):
+                break
+            victims = self.on_node(node)
+            if victims is None:
+                continue
+            price = self.price(victims)
+            if lowest is None or (price, place) < lowest:
+                lowest = price, place
+                rivals = max((price.alike(other) for other in prices.values()), default=-1)
+            else:
+                rivals = max(rivals, price.alike(lowest[0]))
+            prices[node] = price
+            self.answers[node] = victims
+        return self._choice(prices)
+
+    def _choice(self, prices: dict[int, Price]) -> Choice | None:
+        nodes = sorted(prices)
+        columns = np.array([prices[node] for node in nodes], dtype=np.int64).reshape(-1, 3).T
+        criteria = [Criterion(name, values) for name, values in zip(_CRITERIA, columns, strict=True)]
+        criteria.append(Criterion(TIE_BREAK, self._table.tie_break()[nodes]))
+        choice = choose(np.ones(len(nodes), dtype=np.bool_), criteria)
+        return None if choice is None else Choice(nodes[choice.domain], choice.criterion)
+
+    def all(self) -> dict[int, list[Candidate]]:
+        """What every node would cost."""
+        found = {node: self.answers.get(node) or self.on_node(node) for node, _ in self._from_the_cheapest()}
+        return {node: victims for node, victims in sorted(found.items()) if victims is not None}
+
+    def _from_the_cheapest(self) -> Iterator[tuple[int, Price]]:
+        """Nodes that are not out, each with the price that it cannot fall below."""
+        nodes, bounds = self._bounds
+        order = np.lexsort((self._table.tie_break()[nodes], *reversed(bounds)))
+        for place in order.tolist():
+            yield int(nodes[place]), Price(*bounds[:, place].tolist())
+
+    @cached_property
+    def _bounds(self) -> tuple[Ints, Ints]:
+        slack, weights = self._outlook.with_weights(self._ask.facts)
+        gives = np.maximum(weights, 0)
+        mask = self._candidates.mask
+        in_reach = self._outlook.reach == 0
+        full = np.flatnonzero(in_reach & ~self._outlook.fits & self._outlook.enough(slack + _sum(gives, mask)))
+        slack, gives, mask = slack[:, full], gives[:, :, full], mask[:, full]
+        bounds = np.stack(
+            [self._reluctant(slack, gives, mask, full), self._fewest(slack, gives, mask), self._near(full)]
+        )
+        roomy = np.flatnonzero(self._outlook.fits)
+        if not len(roomy) or self._for_maximum is None:
+            return full, bounds
+        price = np.array(self.price(self._for_maximum), dtype=np.int64)[:, None]
+        return np.concatenate([full, roomy]), np.hstack([bounds, price.repeat(len(roomy), axis=1)])
+
+    def _reluctant(self, slack: Ints, gives: Ints, mask: Mask, nodes: Ints) -> Ints:
+        """Law 1: whether those who neither opted out nor lead an application could be enough, or who else it takes."""
+        opted, leads = (self._candidates.column(name)[:, nodes] > 0 for name in ("opted_out", "leads"))
+        if not (mask & (opted | leads)).any():
+            return np.zeros(len(nodes), dtype=np.int64)
+        price = np.full(len(nodes), _OPTED_OUT + _LEADS, dtype=np.int64)
+        for value, without in ((_OPTED_OUT, leads), (_LEADS, opted), (0, opted | leads)):
+            price[self._outlook.enough(slack + _sum(gives, mask & ~without))] = value
+        return price
+
+    def _fewest(self, slack: Ints, gives: Ints, mask: Mask) -> Ints:
+        """How many it takes at least: of each resource that is short, the largest first."""
+        fewest = np.ones(slack.shape[1], dtype=np.int64)
+        resources = sum(units > 0 for units in self._ask.facts.requests.values())
+        for row in range(resources):
+            if (slack[row] < 0).any():
+                largest_first = -np.sort(-gives[:, row] * mask, axis=0)
+                fewest = np.maximum(fewest, (np.cumsum(largest_first, axis=0) < -slack[row]).sum(axis=0) + 1)
+        return fewest
+
+    def _near(self, nodes: Ints) -> Ints:
+        distance = self._candidates.standing.distance[self._candidates.queue[:, nodes]]
+        far = len(self._ask.queue.path)
+        return np.asarray(np.where(self._candidates.mask[:, nodes], distance, far).min(axis=0, initial=far))
+
+
+def _sum(gives: Ints, leave: Mask) -> Ints:
+    """What all who leave give together, row by row."""
+    return np.asarray(np.einsum("krn,kn->rn", gives, leave.astype(np.int64)))

@@ -1,0 +1,192 @@
+"""YuniKorn's queues as the queue policy sees them: guarantees, maxima, fences, and what runs in each.
+
+1. What a queue says of itself counts for it alone, but `disabled`: that holds below it until a queue says otherwise.
+   On root neither a fence nor `disabled` has an effect.
+2. A queue that a pod names and that is not configured is made for it; it gets what the nearest template above it says.
+   Queues made on the way there get nothing.
+3. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reprieve.manifests.yunikorn import (
+    ROOT,
+    Bounds,
+    ChildTemplate,
+    Partition,
+    Queue,
+    QueueConfiguration,
+    parse_duration,
+    preemption_delay,
+)
+from reprieve.model.resources import Resources
+from reprieve.policies.queue.pods import Applications, held, queue_name, stays_out
+from reprieve.world import Change, PodFacts, World
+
+DEFAULT_PARTITION = "default"
+_MOST = 2**31
+"""Priorities are numbers of 32 bits; larger offsets mean no more."""
+
+
+class QueueNode:
+    """A queue; `used` counts all that runs in it and below it, `kept` what of that is not on its way out."""
+
+    def __init__(
+        self, number: int, name: str, parent: QueueNode | None, bounds: Bounds, properties: dict[str, str]
+    ) -> None:
+        self.number = number
+        self.name = name
+        self.parent = parent
+        self.path: tuple[QueueNode, ...] = (self, *(parent.path if parent else ()))
+        """From the queue itself up to root."""
+        self.children: dict[str, QueueNode] = {}
+        self.guaranteed: Resources | None = bounds.guaranteed
+        self.maximum: Resources | None = bounds.max
+        self.template: ChildTemplate | None = None
+        self.used: dict[str, int] = {}
+        self.kept: dict[str, int] = {}
+        self.pods: dict[tuple[str, str], PodFacts] = {}
+        """What runs in the queue itself."""
+        self.promised: dict[tuple[str, str], PodFacts] = {}
+        """Pods of the queue and below it that have been nominated to a node, and do not run yet."""
+        policy = properties.get("preemption.policy", "").lower() if parent else ""
+        self.fenced = policy == "fence"
+        self.disabled: bool = policy == "disabled" if policy else parent is not None and parent.disabled
+        """Whether its pods are nobody's victims."""
+        self.delay = preemption_delay(properties)
+        """Seconds that a request in it waits before it may preempt."""
+        self.quota_delay = max(0.0, parse_duration(properties.get("quota.preemption.delay", "")) or 0.0)
+        self.offset = _integer(properties.get("priority.offset", "0"))
+        self.priority_fence = properties.get("priority.policy", "").lower() == "fence"
+
+    def above(self) -> tuple[QueueNode, ...]:
+        return self.path[1:]
+
+    def move(self, facts: PodFacts, sign: int) -> None:
+        """A pod comes (1) or goes (-1)."""
+        for node in self.path:
+            for name, units in held(facts).items():
+                node.used[name] = node.used.get(name, 0) + sign * units
+                if not facts.pod.terminating:
+                    node.kept[name] = node.kept.get(name, 0) + sign * units
+
+    def promised_to(self, others_than: PodFacts) -> Resources:
+        """What is promised to other pods: as good as used for those who come after."""
+        total = Resources()
+        for facts in self.promised.values():
+            if facts.key != others_than.key:
+                total += held(facts)
+        return total
+
+
+def _integer(text: str) -> int:
+    try:
+        return max(-_MOST, min(int(text), _MOST))
+    except ValueError:
+        return 0
+
+
+class QueueTree:
+    """All queues of a world's configuration, with the pods that run in them."""
+
+    def __init__(self, world: World) -> None:
+        partition = _partition(world)
+        self.preemption = partition.preemption.enabled is not False
+        self.quota_preemption = partition.preemption.quotapreemptionenabled
+        self.queues: list[QueueNode] = []
+        """By number; a queue always stands after its parent."""
+        self._by_name: dict[str, QueueNode] = {}
+        self.changed: set[int] = set()
+        """Numbers of the queues whose use has changed since somebody last emptied this."""
+        named = [queue for queue in partition.queues if queue.name.lower() == ROOT]
+        self.root = self._plant(named[0] if named else Queue(name=ROOT, queues=partition.queues), None)
+        self.applications = Applications()
+        for facts in sorted(world.pods.values(), key=lambda facts: (facts.created, facts.key)):
+            self._put(facts)
+
+    def _plant(self, queue: Queue, parent: QueueNode | None) -> QueueNode:
+        name = f"{parent.name}.{queue.name.lower()}" if parent else ROOT
+        node = self._add(name, parent, queue.resources, queue.properties)
+        node.template = queue.childtemplate
+        for child in queue.queues:
+            self._plant(child, node)
+        return node
+
+    def _add(self, name: str, parent: QueueNode | None, bounds: Bounds, properties: dict[str, str]) -> QueueNode:
+        node = QueueNode(len(self.queues), name, parent, bounds, properties)
+        self.queues.append(node)
+        if parent is not None:
+            parent.children[name.rpartition(".")[2]] = node
+        return node
+
+    def queue_of(self, facts: PodFacts) -> QueueNode:
+        """The queue that a pod names; one that is not configured is made."""
+        name = queue_name(facts.pod.metadata)
+        known = self._by_name.get(name)
+        if known is None:
+            known = self._by_name[name] = self._find(name.lower().split("."))
+        return known
+
+    def _find(self, path: list[str]) -> QueueNode:
+        node = self.root
+        steps = path[1:] if path[:1] == [ROOT] else path
+        for place, name in enumerate(steps):
+            child = node.children.get(name)
+            node = child if child is not None else self._dynamic(name, node, leaf=place == len(steps) - 1)
+        return node
+
+    def _dynamic(self, name: str, parent: QueueNode, *, leaf: bool) -> QueueNode:
+        template = next((node.template for node in parent.path if node.template is not None), None)
+        if template is None or not leaf:
+            return self._add(f"{parent.name}.{name}", parent, Bounds(), {})
+        return self._add(f"{parent.name}.{name}", parent, template.resources, template.properties)
+
+    # Following the world
+
+    def follow(self, change: Change) -> set[str]:
+        """A pod has changed; tells the nodes on which somebody else became the first of its application, or ceased."""
+        led: set[str] = set()
+        if change.old is not None:
+            led |= self._take(change.old)
+        if change.new is not None:
+            led |= self._put(change.new)
+        return led
+
+    def _put(self, facts: PodFacts) -> set[str]:
+        if (facts.node or facts.nominated) and not stays_out(facts):
+            queue = self.queue_of(facts)
+            if facts.node:
+                queue.pods[facts.key] = facts
+                queue.move(facts, 1)
+                self.changed.update(node.number for node in queue.path)
+            else:
+                for node in queue.path:
+                    node.promised[facts.key] = facts
+        return self.applications.put(facts)
+
+    def _take(self, facts: PodFacts) -> set[str]:
+        if facts.node or facts.nominated:
+            queue = self.queue_of(facts)
+            if queue.pods.pop(facts.key, None) is not None:
+                queue.move(facts, -1)
+                self.changed.update(node.number for node in queue.path)
+            for node in queue.path:
+                node.promised.pop(facts.key, None)
+        return self.applications.take(facts)
+
+
+def _partition(world: World) -> Partition:
+    """The default partition, or else the first."""
+    configuration: QueueConfiguration | None = next(iter(world.all(QueueConfiguration)), None)
+    partitions = configuration.partitions if configuration else ()
+    named = [partition for partition in partitions if partition.name.lower() == DEFAULT_PARTITION]
+    return (*named, *partitions, Partition(name=DEFAULT_PARTITION))[0]
+
+
+def below(queue: QueueNode) -> Iterator[QueueNode]:
+    """A queue and all below it, each before its children."""
+    yield queue
+    for child in queue.children.values():
+        yield from below(child)

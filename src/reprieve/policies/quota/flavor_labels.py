@@ -1,0 +1,59 @@
+"""Whether pods may run on the nodes of a flavor, as far as its taints and labels tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reprieve.engine.nodes.reach import tolerates
+from reprieve.manifests.affinity import NodeSelectorRequirement, NodeSelectorTerm
+from reprieve.manifests.kueue import ResourceFlavor
+from reprieve.manifests.pods import PodSpec
+
+
+def suits(flavor: ResourceFlavor, spec: PodSpec) -> bool:
+    """Every taint that keeps pods away is tolerated, by the pods or by the flavor itself, and no label contradicts."""
+    tolerations = (*spec.tolerations, *flavor.spec.tolerations)
+    for taint in flavor.spec.node_taints:
+        if taint.effect != "PreferNoSchedule" and not any(tolerates(item, taint) for item in tolerations):
+            return False
+    return _labels_match(flavor, spec)
+
+
+def _labels_match(flavor: ResourceFlavor, spec: PodSpec) -> bool:
+    """Only labels that the flavor itself names are compared: the others are for the scheduler to look at."""
+    labels = flavor.spec.node_labels
+    if any(labels.get(key, value) != value for key, value in spec.node_selector.items()):
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    if affinity is None or affinity.required is None:
+        return True
+    terms = [
+        [item for item in term.match_expressions if item.key in labels]
+        for term in affinity.required.node_selector_terms
+    ]
+    if any(_says_nothing(term, kept) for term, kept in zip(affinity.required.node_selector_terms, terms, strict=True)):
+        return True
+    return any(all(_holds(item, labels) for item in kept) for kept in terms)
+
+
+def _says_nothing(term: NodeSelectorTerm, kept: list[NodeSelectorRequirement]) -> bool:
+    return bool(term.match_expressions or term.match_fields) and not kept
+
+
+def _holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            try:
+                number, bound = int(value or ""), int(requirement.values[0])
+            except (ValueError, IndexError):
+                return False
+            return number > bound if requirement.operator == "Gt" else number < bound

@@ -1,0 +1,138 @@
+"""Quota workloads as decisions see them: what they use, who is asked to leave first, and who is at the head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.configuration import Settings
+from reprieve.engine.quota_tree import FlavorResource, QuotaNode
+from reprieve.manifests import kueue
+from reprieve.manifests.meta import Condition, find_condition
+from reprieve.manifests.pods import pod_requests
+from reprieve.model.resources import Resources
+from reprieve.policies.quota.annotations import disruption_cost
+from reprieve.world import NEVER, microseconds
+
+_REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")
+
+
+Order = tuple[Any, ...]
+
+
+class WorkloadFacts:
+    """What decisions ask about a quota workload."""
+
+    __slots__ = (
+        "boosted",
+        "created",
+        "evicted",
+        "key",
+        "order_time",
+        "priority",
+        "queue",
+        "rank",
+        "requeued",
+        "reserved_at",
+        "uid",
+        "unit",
+        "usage",
+        "workload",
+    )
+
+    def __init__(self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None) -> None:
+        self.workload = workload
+        self.key = (workload.namespace, workload.name)
+        self.unit = f"Workload/{workload.namespace}/{workload.name}"
+        self.uid = workload.metadata.uid
+        self.priority = priority
+        self.boosted = priority + boost
+        self.queue = queue
+        self.created = microseconds(workload.metadata.creation_timestamp, -(2**62))
+        conditions = workload.status.conditions
+        evicted = find_condition(conditions, "Evicted")
+        self.evicted = evicted is not None and evicted.status == "True"
+        self.requeued = self.evicted and evicted is not None and evicted.reason in _REQUEUED
+        self.order_time = microseconds(evicted.last_transition_time) if self.requeued and evicted else self.created
+        self.reserved_at = _reserved_at(conditions)
+        self.usage = _usage(workload)
+        self.rank: Order = ()
+        """Its place among candidates, as long as that does not change with time."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether it waits for quota."""
+        return self.workload.status.admission is None
+
+
+def _reserved_at(conditions: tuple[Condition, ...]) -> int:
+    """Since when it has its quota; where nothing says so, it got it just now. v1alpha2 only knows Admitted."""
+    for name in ("QuotaReserved", "Admitted"):
+        condition = find_condition(conditions, name)
+        if condition is not None and condition.status == "True":
+            return microseconds(condition.last_transition_time)
+    return NEVER
+
+
+def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
+    """What an admitted workload uses; an older form does not say how much, so its pods do."""
+    usage: dict[FlavorResource, int] = {}
+    admission = workload.status.admission
+    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    for assignment in admission.pod_set_assignments if admission else ():
+        amounts: Resources = assignment.resource_usage
+        pod_set = pod_sets.get(assignment.name)
+        if not amounts and pod_set is not None:
+            count = pod_set.count if assignment.count is None else assignment.count
+            amounts = pod_requests(pod_set.template.spec) * count
+        for resource, flavor in assignment.flavors.items():
+            key = (flavor, resource)
+            usage[key] = usage.get(key, 0) + amounts.of(resource)
+    return usage
+
+
+class CandidateOrder:
+    """Who is asked first: already evicted, then as the settings say (lower priority, shorter run), then uid."""
+
+    def __init__(self, settings: Settings, now: int) -> None:
+        self._criteria = settings.quota.candidate_order
+        self._now = now
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the order holds whatever the time, so that lists can be kept in it."""
+        return "ByLowestCost" not in self._criteria
+
+    @property
+    def by_priority(self) -> bool:
+        return self._criteria[:1] == ("ByLowestPriority",)
+
+    def __call__(self, facts: WorkloadFacts) -> Order:
+        if not facts.rank or not self.lasting:
+            facts.rank = self._work_out(facts)
+        return facts.rank
+
+    def _work_out(self, facts: WorkloadFacts) -> Order:
+        return not facts.evicted, *(self._value(name, facts) for name in self._criteria), facts.uid, facts.unit
+
+    def _value(self, name: str, facts: WorkloadFacts) -> int:
+        match name:
+            case "ByLowestPriority":
+                return facts.boosted
+            case "ByLowestCost":
+                return disruption_cost(facts.workload, facts.reserved_at, self._now)
+            case _:
+                return facts.reserved_at if name == "ByLongestRuntime" else -facts.reserved_at
+
+
+def head_order(facts: WorkloadFacts) -> tuple[int, int, str, str]:
+    """Who is at the head of its queue: higher priority, older."""
+    return -facts.boosted, facts.order_time, facts.uid, facts.unit
+
+
+def backs_off(facts: WorkloadFacts, now: int) -> bool:
+    """Whether a workload that was evicted for a check or a timeout waits for the time at which it is queued again."""
+    state = facts.workload.status.requeue_state
+    requeued = find_condition(facts.workload.status.conditions, "Requeued")
+    if requeued is not None and requeued.status == "False":
+        return True
+    return facts.requeued and state is not None and microseconds(state.requeue_at, now) > now

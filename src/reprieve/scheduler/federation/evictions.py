@@ -1,0 +1,109 @@
+"""How bindings are told to leave a cluster: once for each hold, however often it is tried.
+
+In one write a victim loses its result in the cluster, gets a task that says how it leaves, and remembers for which hold
+that was. Whoever remembers this hold, or a later one, is not told again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reprieve.model.clock import timestamp
+from reprieve.policies.federation.bindings import PREEMPTED
+from reprieve.policies.federation.holds import EVICTED_ANNOTATION, Eviction, Hold, HoldVictim, evictions_of, written
+from reprieve.scheduler.context import Context
+from reprieve.scheduler.federation.annotations import annotations_of, say, together
+from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.records import Record
+from reprieve.stores.resources import BINDINGS
+from reprieve.stores.writing import TRIES, modify
+
+GRACE_ANNOTATION = "reprieve.scheduling/eviction-grace-seconds"
+"""On a binding: how long its replicas may take to leave; else it is for the cluster to say."""
+
+
+async def evict(context: Context, hold: Hold) -> None:
+    """Tell every victim of a hold that has not been told yet, several at once."""
+    await together(_evict(context, hold, victims) for victims in _by_unit(hold.victims))
+
+
+def _by_unit(victims: Iterable[HoldVictim]) -> list[list[HoldVictim]]:
+    """Whoever leaves several clusters is told in one write."""
+    units: dict[str, list[HoldVictim]] = {}
+    for victim in victims:
+        units.setdefault(victim.unit, []).append(victim)
+    return list(units.values())
+
+
+async def _evict(context: Context, hold: Hold, victims: list[HoldVictim]) -> None:
+    """Tell one binding to leave some of its clusters, unless it was told before, has left, or is another one."""
+    _, namespace, name = victims[0].unit.split("/")
+    for _ in range(TRIES):
+        try:
+            record = await context.store.get(BINDINGS, name, namespace)
+            leaves = _still_there(record, hold, victims)
+            if not leaves:
+                return None
+            record = await modify(context.store, record, lambda data: _leave(data, context, hold, leaves), tries=1)  # noqa: B023
+        except Conflict:
+            continue
+        except NotFound:
+            return None
+        context.absorb(record)
+        return await _tell(context, record, leaves)
+    raise Conflict(f"{victims[0].unit} has changed {TRIES} times in a row")
+
+
+async def _tell(context: Context, record: Record, leaves: list[HoldVictim]) -> None:
+    try:
+        record = await say(context, record, "False", PREEMPTED, "; ".join(victim.message for victim in leaves))
+    except (Conflict, NotFound):
+        return  # gone, or another one: there is nobody to tell
+    for victim in leaves:
+        await context.event(record, "Normal", PREEMPTED, victim.message)
+
+
+def _still_there(record: Record, hold: Hold, victims: list[HoldVictim]) -> list[HoldVictim]:
+    told = evictions_of(annotations_of(record))
+    here = {target["name"] for target in record.data["spec"].get("clusters") or ()}
+    return [
+        victim
+        for victim in victims
+        if victim.uid == record.uid
+        and victim.domain in here
+        and (victim.domain not in told or told[victim.domain].hold < hold.version)
+    ]
+
+
+def _leave(data: dict[str, Any], context: Context, hold: Hold, leaves: list[HoldVictim]) -> None:
+    spec, said = data["spec"], data["metadata"].setdefault("annotations", {})
+    messages = {victim.domain: victim.message for victim in leaves}
+    replicas = {target["name"]: target.get("replicas") or _unknown(spec) for target in spec["clusters"]}
+    spec["clusters"] = [target for target in spec["clusters"] if target["name"] not in messages]
+    tasks = [
+        {
+            "fromCluster": cluster,
+            "replicas": replicas[cluster],
+            "reason": PREEMPTED,
+            "message": message,
+            "producer": "reprieve",
+            "creationTimestamp": timestamp(context.clock()),
+            **_grace(said),
+        }
+        for cluster, message in messages.items()
+    ]
+    spec["gracefulEvictionTasks"] = [*(spec.get("gracefulEvictionTasks") or ()), *tasks]
+    told = evictions_of(said) | {cluster: Eviction(hold=hold.version, waits=True) for cluster in messages}
+    said[EVICTED_ANNOTATION] = written(told)
+
+
+def _unknown(spec: Mapping[str, Any]) -> int:
+    """A result that does not count its replicas means all of them."""
+    replicas: int = spec.get("replicas", 0)
+    return replicas
+
+
+def _grace(said: Mapping[str, str]) -> dict[str, int]:
+    text = said.get(GRACE_ANNOTATION, "")
+    return {"gracePeriodSeconds": int(text)} if text.isascii() and text.isdigit() and len(text) < 10 else {}

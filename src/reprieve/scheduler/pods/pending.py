@@ -1,0 +1,118 @@
+"""Which units wait: pods alone, or groups with the pods of them that wait; kept as pods come, change and go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from reprieve.engine.nodes.units import workload_group_name
+from reprieve.manifests.pods import Pod
+from reprieve.policies.deciding import Deciding, Waiting, pod_alone
+from reprieve.world import Key, PodFacts, World
+
+
+class PendingUnits:
+    """Units on nodes that are this scheduler's to place. Pods that name another scheduler are none of its business."""
+
+    def __init__(self, world: World, deciding: Deciding, names: Collection[str]) -> None:
+        self._world = world
+        self._deciding = deciding
+        self._names = frozenset(names)
+        self._unit_of: dict[Key, str] = {}
+        self._members: dict[str, dict[Key, None]] = {}
+        self._nominated: dict[str, dict[Key, None]] = {}
+        self._place_of: dict[Key, str] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._members))
+
+    def __contains__(self, unit: str) -> bool:
+        return unit in self._members
+
+    def mine(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name in self._names
+
+    def update(self, key: Key) -> tuple[str, str]:
+        """A pod has changed: the unit it waited with, and the one it waits with now; empty where it does not wait."""
+        before = self._unit_of.pop(key, "")
+        if before:
+            self._leave(before, key)
+        facts = self._world.pods.get(key)
+        after = self.unit_of(facts) if facts is not None and facts.pending and self.mine(facts.pod) else ""
+        if after:
+            self._unit_of[key] = after
+            self._members.setdefault(after, {})[key] = None
+        self._note_nomination(key, facts)
+        return before, after
+
+    def _leave(self, unit: str, key: Key) -> None:
+        members = self._members[unit]
+        members.pop(key, None)
+        if not members:
+            del self._members[unit]
+
+    def _note_nomination(self, key: Key, facts: PodFacts | None) -> None:
+        node = self._place_of.pop(key, "")
+        if node:
+            self._nominated[node].pop(key, None)
+            if not self._nominated[node]:
+                del self._nominated[node]  # the node may be gone, too
+        if facts is not None and facts.nominated and facts.pending:
+            self._place_of[key] = facts.nominated
+            self._nominated.setdefault(facts.nominated, {})[key] = None
+
+    def unit_of(self, facts: PodFacts) -> str:
+        """The pod itself, or the group that it names, whether that exists yet or not."""
+        spec = facts.pod.spec
+        namespace = facts.key[0]
+        if spec.workload_ref is not None:
+            return workload_group_name(namespace, spec.workload_ref)
+        if spec.scheduling_group is not None and self._deciding.settings.gate("GenericWorkload"):
+            return f"PodGroup/{namespace}/{spec.scheduling_group.pod_group_name}"
+        return facts.unit
+
+    def waiting(self, unit: str) -> Waiting | None:
+        """A unit with its pods; None: it does not wait any more, or its group does not exist yet."""
+        pods = self.pods(unit)
+        if not pods:
+            return None
+        if unit.startswith("Pod/"):
+            return pod_alone(pods[0])
+        known = self._deciding.groups.name_of(pods[0])
+        return self._deciding.as_group(known, pods) if known else None
+
+    def pods(self, unit: str) -> list[PodFacts]:
+        return [self._world.pods[key] for key in self._members.get(unit, ()) if key in self._world.pods]
+
+    def has_place(self, key: Key) -> bool:
+        """Whether a pod is on a node."""
+        facts = self._world.pods.get(key)
+        return facts is not None and bool(facts.node)
+
+    def priority(self, unit: str) -> int:
+        """By what it is taken from the queue, however many pods it has: that of the group, which all of them share."""
+        first = next(iter(self._members.get(unit, ())), None)
+        if first is None or first not in self._world.pods:
+            return 0
+        facts = self._world.pods[first]
+        if unit.startswith("Pod/") or self._deciding.groups.name_of(facts):
+            return self._deciding.groups.priority_of(facts)
+        return max(facts.priority for facts in self.pods(unit))
+
+    def nominated_to(self, node: str) -> list[PodFacts]:
+        """Pods that wait for a place on a node."""
+        return [self._world.pods[key] for key in self._nominated.get(node, ()) if key in self._world.pods]
+
+    def own_nominated_to(self, node: str) -> list[PodFacts]:
+        """Those of them that are this scheduler's to place: nobody else's nomination is touched."""
+        return [facts for facts in self.nominated_to(node) if self.mine(facts.pod)]
+
+    def of_group(self, kind: str, namespace: str, name: str) -> list[str]:
+        """The units that are a group or a part of it: the pod group itself, those of a Workload, those below."""
+        if kind == "PodGroup":
+            unit = f"PodGroup/{namespace}/{name}"
+            return [unit] if unit in self._members else []
+        if kind == "Workload":
+            return [unit for unit in self._members if unit.startswith(f"Workload/{namespace}/{name}/")]
+        groups = self._deciding.groups
+        here = (unit for unit in self._members if unit.startswith(f"PodGroup/{namespace}/"))
+        return [unit for unit in here if groups.below(unit, name)]

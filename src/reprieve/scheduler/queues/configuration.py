@@ -1,0 +1,128 @@
+"""YuniKorn's queues as the store has them: taken over when they change, refused when they are wrong.
+
+1. The oldest ConfigMap of that name is the one; another of the same name, in whatever namespace, is not used as long as
+   that one exists, and is told so.
+2. A configuration that is accepted is also written to an annotation of its ConfigMap: when the next one is bad, and the
+   scheduler restarts, the last good one is still known.
+3. A bad one is refused with an event that says all that is wrong; the old one stays in force.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.manifests.admission import admit_all
+from reprieve.manifests.loading import load_objects
+from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration
+from reprieve.scheduler.context import Context
+from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.records import Record
+from reprieve.stores.resources import CONFIG_MAPS
+from reprieve.texts import events as loop
+from reprieve.world import World
+
+ACCEPTED = "reprieve.scheduling/accepted-queues"
+
+
+class QueueConfigurations:
+    """Keeps the queue configuration of a world in step with its ConfigMap."""
+
+    def __init__(self, context: Context, world: World, *, writes: bool) -> None:
+        self._context = context
+        self._world = world
+        self._writes = writes
+        self._text: str | None = None
+        self._refused = ""
+
+    @staticmethod
+    def concerns(record: Record) -> bool:
+        return record.name == CONFIG_MAP
+
+    def source(self) -> Record | None:
+        """The ConfigMap that counts."""
+        named = [record for record in self._context.mirror.all(CONFIG_MAPS) if self.concerns(record)]
+        return min(named, key=lambda record: (record.metadata.get("creationTimestamp", ""), record.key), default=None)
+
+    async def changed(self, record: Record | None) -> bool:
+        """A ConfigMap of that name has changed or gone; whether other queues are in force now."""
+        source = self.source()
+        if record is not None and source is not None and record.uid != source.uid:
+            if self._writes:
+                await self._context.event(record, "Warning", "QueuesIgnored", loop.other_configuration(source.unit))
+            return False
+        text = (source.data.get("data") or {}).get(QUEUES_FILE) if source is not None else None
+        if source is None or text is None:
+            return self._drop()
+        if text == self._text:
+            await self._accept(source, text)  # it may not have been written down the first time
+            return False
+        return text != self._refused and await self._take(source, text)
+
+    async def _take(self, source: Record, text: str) -> bool:
+        accepted, problems = read_queues(text)
+        if accepted is not None:
+            self._use(accepted, text)
+            await self._accept(source, text)
+            return True
+        self._refused = text
+        if self._writes:
+            await self._context.event(source, "Warning", "QueuesRefused", loop.configuration_refused(problems))
+        return self._fall_back(source)
+
+    def _use(self, configuration: QueueConfiguration, text: str) -> None:
+        self._text, self._refused = text, ""
+        self._drop_all()
+        self._world.put(configuration)
+
+    def _drop(self) -> bool:
+        self._text, self._refused = None, ""
+        return self._drop_all()
+
+    def _drop_all(self) -> bool:
+        known = list(self._world.all(QueueConfiguration))
+        for item in known:
+            self._world.delete(QueueConfiguration, item.name, item.namespace, called=item.kind)
+        return bool(known)
+
+    def _fall_back(self, source: Record) -> bool:
+        """After a restart nothing is in force yet: the last good one is in the annotation."""
+        written = (source.metadata.get("annotations") or {}).get(ACCEPTED)
+        if self._text is not None or not written:
+            return False
+        accepted, _ = read_queues(written)
+        if accepted is None:
+            return False
+        refused = self._refused
+        self._use(accepted, written)
+        self._refused = refused
+        return True
+
+    async def _accept(self, source: Record, text: str) -> None:
+        if not self._writes or (source.metadata.get("annotations") or {}).get(ACCEPTED) == text:
+            return
+        patch: dict[str, Any] = {"metadata": {"annotations": {ACCEPTED: text}}}
+        try:
+            changed = await self._context.store.patch(
+                CONFIG_MAPS, source.name, source.namespace, patch, version=source.version
+            )
+        except (Conflict, NotFound):
+            return  # it has changed again: that change is on its way here
+        self._context.absorb(changed)
+        partitions = [part.name for known in self._world.all(QueueConfiguration) for part in known.partitions]
+        await self._context.event(changed, "Normal", "QueuesAccepted", loop.configuration_accepted(partitions))
+
+
+def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str]]:
+    """The configuration in a text, or all that is wrong with it."""
+    config_map = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": CONFIG_MAP},
+        "data": {QUEUES_FILE: text},
+    }
+    loaded = load_objects([config_map], name=CONFIG_MAP)
+    problems = [*loaded.errors, *(problem for problem in admit_all(loaded.entries) if problem.severity == "error")]
+    found = next((item for item in loaded.objects if isinstance(item, QueueConfiguration)), None)
+    if found is None and not problems:
+        return None, [loop.EMPTY_CONFIGURATION]
+    return (None if problems else found), [str(problem) for problem in problems]

@@ -1,0 +1,245 @@
+"""What a decision does to quota workloads: admission and eviction, in their status; Jobs follow their workloads.
+
+1. Admission is one write: the queue, the flavors and amounts of every pod set, QuotaReserved and Admitted.
+2. For a preemption the hold comes first, on the preemptor; then every victim: Evicted and Preempted in one write, which
+   done twice is done once. Its quota stays taken until its pods are seen to be gone; somebody else clears it then.
+3. A victim that asked to be ended when it is preempted is made inactive as well: it does not come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from reprieve import texts
+from reprieve.engine.plan import Plan, Victim
+from reprieve.engine.quota_tree import QuotaNode
+from reprieve.model.clock import precise_timestamp
+from reprieve.model.resources import print_amount
+from reprieve.policies.quota.flavors import Assignment
+from reprieve.policies.quota.policy import Nominee
+from reprieve.scheduler.context import Context
+from reprieve.scheduler.holds import HOLD, HeldVictim, Hold, hold_of
+from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.records import Record
+from reprieve.stores.resources import QUOTA_WORKLOADS
+from reprieve.texts import events as loop
+
+_TRIES = 5
+
+
+class QuotaEffects:
+    """Carries out the verdicts of a quota cycle."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._store = context.store
+
+    async def admit(self, nominee: Nominee, plan: Plan, decision: int = 0) -> None:
+        """Give a workload its quota."""
+        record = self._known(nominee.facts.unit)
+        admission = _admission(nominee)
+        message = loop.admitted(nominee.facts.unit, nominee.queue.name)
+        conditions = {
+            "QuotaReserved": ("True", "QuotaReserved", message),
+            "Admitted": ("True", "Admitted", message),
+            "Evicted": ("False", "QuotaReserved", message),
+            "Preempted": ("False", "QuotaReserved", message),
+        }
+        status = {"admission": admission, "conditions": self._conditions(record, conditions, optional=_OVER)}
+        changed = await self._write_status(record, status)
+        await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
+        await self._let_go(changed)
+
+    async def preempt(self, nominee: Nominee, plan: Plan, decision: int) -> Hold:
+        """Hold the decision, then tell everybody in the plan that they have to go."""
+        record = self._known(nominee.facts.unit)
+        victims = [made for victim in plan.victims if (made := self._victim(victim, nominee)) is not None]
+        counts = {group.name: group.size for group in nominee.assignment.pod_sets}
+        hold = Hold(preemptor=nominee.facts.unit, victims=victims, counts=counts, decision=decision)
+        record = await self._patch(record, {"metadata": {"annotations": {HOLD: hold.text()}}})
+        await self.evict(hold)
+        await self.refuse(nominee, plan)
+        await self._context.event(record, "Normal", "Preempting", plan.message, decision=decision)
+        return hold
+
+    def _victim(self, victim: Victim, nominee: Nominee) -> HeldVictim | None:
+        record = self._find(victim.unit)
+        target = next((item for item in nominee.targets if item.facts.unit == victim.unit), None)
+        if record is None or target is None or target.facts.queue is None:
+            return None
+        message = loop.quota_preempted(
+            nominee.facts.unit, texts.describe(victim.reason), path(nominee.queue), path(target.facts.queue)
+        )
+        return HeldVictim(
+            victim.unit, record.uid, message, ends=victim.ends, reason=victim.reason.rule, since=_since(record)
+        )
+
+    async def evict(self, hold: Hold) -> None:
+        await asyncio.gather(*(self._evict(victim, hold) for victim in hold.victims))
+
+    async def _evict(self, victim: HeldVictim, hold: Hold) -> None:
+        for _ in range(_TRIES):
+            record = self._find(victim.unit)
+            if record is None or record.uid != victim.uid or not record.data.get("status", {}).get("admission"):
+                return
+            if victim.since != _since(record):
+                return  # it has left and come back since: whoever it made way for then is not in need of it now
+            if _holds(record, "Evicted") and (not victim.ends or record.data["spec"].get("active") is False):
+                return
+            try:
+                await self._tell(record, victim, hold)
+            except Conflict:
+                self._context.absorb(await self._store.get(QUOTA_WORKLOADS, record.name, record.namespace))
+            except NotFound:
+                return
+
+    async def _tell(self, record: Record, victim: HeldVictim, hold: Hold) -> None:
+        if victim.ends:
+            record = await self._patch(record, {"spec": {"active": False}})
+        conditions = {
+            "Evicted": ("True", "Preempted", victim.message),
+            "Preempted": ("True", victim.reason, victim.message),
+        }
+        changed = await self._write_status(record, {"conditions": self._conditions(record, conditions)})
+        await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
+
+    async def refuse(self, nominee: Nominee, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
+        """Say why a workload waits, and tell it where that is news; what it held may be of no use any more."""
+        if gives_up:
+            await self._let_go(self._known(nominee.facts.unit))
+        changed = await self.say_pending(nominee.facts.unit, plan.message)
+        if changed is not None and plan.outcome != "Preempt":
+            await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
+
+    def has_said_why(self, unit: str) -> bool:
+        record = self._find(unit)
+        return record is None or _condition(record, "QuotaReserved") is not None
+
+    async def say_pending(self, unit: str, message: str) -> Record | None:
+        """Set the condition; nothing is written when it says the same already."""
+        record = self._find(unit)
+        if record is None:
+            return None
+        known = _condition(record, "QuotaReserved")
+        if known is not None and known.get("status") == "False" and known.get("message") == message:
+            return None
+        conditions = {"QuotaReserved": ("False", "Pending", message)}
+        return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
+
+    async def resume(self) -> dict[str, dict[str, int]]:
+        """After a restart: tell the rest of the victims of everybody who still waits. Who that is, and how large."""
+        unfinished = {}
+        for record in self._context.mirror.all(QUOTA_WORKLOADS):
+            hold = hold_of(record)
+            if hold is None:
+                continue
+            if hold.preemptor != record.unit or not _waits(record):
+                await self._let_go(record)
+            else:
+                unfinished[record.unit] = hold.counts
+                await self.evict(hold)
+        return unfinished
+
+    async def _let_go(self, record: Record) -> None:
+        """A hold that is over must not be there when the workload waits again, for others."""
+        if HOLD in (record.metadata.get("annotations") or {}):
+            await self._patch(record, {"metadata": {"annotations": {HOLD: None}}})
+
+    # Parts
+
+    def _find(self, unit: str) -> Record | None:
+        _, namespace, name = unit.split("/")
+        return self._context.mirror.get(QUOTA_WORKLOADS, name, namespace)
+
+    def _known(self, unit: str) -> Record:
+        _, namespace, name = unit.split("/")
+        return self._context.mirror.known(QUOTA_WORKLOADS, name, namespace)
+
+    def _conditions(
+        self, record: Record, changes: dict[str, tuple[str, str, str]], optional: tuple[str, ...] = ()
+    ) -> list[dict[str, Any]]:
+        """All conditions with some of them changed; `optional` ones only where they are there already."""
+        now = precise_timestamp(self._context.clock())
+        known = {item["type"]: item for item in record.data.get("status", {}).get("conditions") or ()}
+        for kind, (status, reason, message) in changes.items():
+            before = known.get(kind)
+            if before is None and kind in optional:
+                continue
+            same = before is not None and before.get("status") == status
+            since = before.get("lastTransitionTime", now) if before is not None and same else now
+            known[kind] = {
+                "type": kind,
+                "status": status,
+                "reason": reason,
+                "message": message,
+                "lastTransitionTime": since,
+                "observedGeneration": record.metadata.get("generation", 0),
+            }
+        return list(known.values())
+
+    async def _write_status(self, record: Record, status: dict[str, Any]) -> Record:
+        changed = await self._store.patch(
+            QUOTA_WORKLOADS,
+            record.name,
+            record.namespace,
+            {"status": status},
+            subresource="status",
+            version=record.version,
+            uid=record.uid,
+        )
+        self._context.absorb(changed)
+        return changed
+
+    async def _patch(self, record: Record, patch: dict[str, Any]) -> Record:
+        changed = await self._store.patch(QUOTA_WORKLOADS, record.name, record.namespace, patch, uid=record.uid)
+        self._context.absorb(changed)
+        return changed
+
+
+_OVER = ("Evicted", "Preempted")
+"""What is over once a workload is admitted again; one that never was evicted does not have them."""
+
+
+def path(queue: QuotaNode) -> str:
+    """A queue from the top of its cohort down: `/all/research/team-a`."""
+    return "".join(f"/{node.name}" for node in reversed([queue, *queue.path()]))
+
+
+def _admission(nominee: Nominee) -> dict[str, Any]:
+    return {
+        "clusterQueue": nominee.queue.name,
+        "podSetAssignments": list(_assignments(nominee.assignment)),
+    }
+
+
+def _assignments(assignment: Assignment) -> Any:
+    for group in assignment.pod_sets:
+        yield {
+            "name": group.name,
+            "count": group.size,
+            "flavors": {resource: item.flavor for resource, item in group.flavors.items()},
+            "resourceUsage": {name: print_amount(name, units) for name, units in group.requests.items()},
+        }
+
+
+def _condition(record: Record, kind: str) -> dict[str, Any] | None:
+    conditions = record.data.get("status", {}).get("conditions") or ()
+    return next((item for item in conditions if item.get("type") == kind), None)
+
+
+def _holds(record: Record, kind: str) -> bool:
+    found = _condition(record, kind)
+    return found is not None and found.get("status") == "True"
+
+
+def _since(record: Record) -> str:
+    """Since when it has its quota."""
+    found = _condition(record, "QuotaReserved")
+    return str(found.get("lastTransitionTime", "")) if found is not None and found.get("status") == "True" else ""
+
+
+def _waits(record: Record) -> bool:
+    """Whether it still asks for quota."""
+    admitted = bool(record.data.get("status", {}).get("admission"))
+    return not admitted and record.data["spec"].get("active", True) and not _holds(record, "Finished")

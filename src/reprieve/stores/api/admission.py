@@ -1,0 +1,125 @@
+"""Admission on every write: reading, and what the designs and Kubernetes refuse.
+
+1. What cannot be read as its kind is refused with every mistake named.
+2. What the rules of `objects.admission` find is refused; warnings are not.
+3. What was wrong before is not held against a change of something else: a pod whose class has gone can still be
+   changed, or it could never be ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reprieve.manifests.admission import Neighbours, admit
+from reprieve.manifests.diagnosis import diagnose
+from reprieve.manifests.loading import Entry
+from reprieve.manifests.problems import Finding, Origin
+from reprieve.manifests.registry import READERS, Reader
+from reprieve.stores.api import served
+from reprieve.stores.api.refusals import invalid
+from reprieve.stores.records import Event, Record
+from reprieve.stores.resources import Resource
+
+_ORIGIN = Origin("store", 0)
+_LOOKED_AT = {
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("scheduling.k8s.io", "CompositePodGroup"),
+    *(("kueue.x-k8s.io", kind) for kind in ("ResourceFlavor", "ClusterQueue", "Cohort", "WorkloadPriorityClass")),
+}
+"""What rules look at besides the object itself; the rest need not be remembered twice."""
+
+
+class Typed(NamedTuple):
+    """An object as it was written, and as it counts."""
+
+    written: Any
+    manifest: Any
+
+
+def read(resource: Resource, data: dict[str, Any]) -> Typed:
+    """An object as its kind, or everything that is wrong with it: for decisions, and for those who act on it."""
+    reader = READERS[data["apiVersion"], resource.kind]
+    try:
+        written = reader.convert(data)
+    except (msgspec.ValidationError, RecursionError):
+        raise invalid(resource, _name(data), _mistakes(data, reader)) from None
+    findings = served.mistakes(data)
+    if findings:
+        raise invalid(resource, _name(data), findings)
+    return Typed(written, reader.internal(written))
+
+
+def read_raw(resource: Resource, raw: bytes, data: dict[str, Any]) -> Typed:
+    """The same from bytes, which is faster; what is wrong is looked for in the data."""
+    reader = READERS[data["apiVersion"], resource.kind]
+    try:
+        written = reader.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        raise invalid(resource, _name(data), _mistakes(data, reader)) from None
+    return Typed(written, reader.internal(written))
+
+
+def _mistakes(data: dict[str, Any], reader: Reader) -> list[Finding]:
+    try:
+        findings = diagnose(data, reader)
+        named = {finding.field for finding in findings}
+        findings += (finding for finding in served.mistakes(data) if finding.field not in named)
+    except RecursionError:
+        findings = []
+    return findings or [Finding("$", "it cannot be read", "it may be nested too deeply")]
+
+
+def _name(data: dict[str, Any]) -> str:
+    name = data["metadata"].get("name", "")
+    return name if isinstance(name, str) else ""
+
+
+class Admission:
+    """The rules, with what they have to know about everything else that exists."""
+
+    def __init__(self) -> None:
+        self.neighbours = Neighbours()
+
+    def put_all(self, resource: Resource, records: Iterable[Record]) -> None:
+        if _relevant(resource):
+            for record in records:
+                self.neighbours.put(record.manifest)
+
+    def follow(self, event: Event) -> None:
+        """Something has happened that rules may have to know."""
+        if not _relevant(event.record.resource):
+            return
+        if event.type == "DELETED":
+            self.neighbours.remove(event.record.manifest)
+        else:
+            self.neighbours.put(event.record.manifest)
+
+    def check(self, resource: Resource, typed: Typed, old: Record | None = None) -> None:
+        """Refuse what is wrong with an object, new or changed."""
+        findings = self._errors(resource, typed, old)
+        if findings and old is not None:
+            before = self._errors(resource, _typed_of(old), None)
+            findings = [finding for finding in findings if finding not in before]
+        if findings:
+            raise invalid(resource, typed.manifest.name, findings)
+
+    def _errors(self, resource: Resource, typed: Typed, old: Record | None) -> list[Finding]:
+        entry = Entry(typed.manifest, typed.written, _ORIGIN)
+        neighbours = self.neighbours
+        if resource.kind in ("Cohort", "CompositePodGroup"):
+            neighbours = neighbours.beside(typed.manifest)
+        found = admit(entry, neighbours, old.manifest if old is not None else None)
+        return [finding for finding in found if finding.severity == "error"]
+
+
+def _typed_of(record: Record) -> Typed:
+    reader = record.reader()
+    written = reader.json.decode(record.raw)
+    return Typed(written, reader.internal(written))
+
+
+def _relevant(resource: Resource) -> bool:
+    return (resource.group, resource.kind) in _LOOKED_AT

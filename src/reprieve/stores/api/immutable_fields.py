@@ -1,0 +1,173 @@
+"""What may not be changed once an object exists, kind by kind. Everything that may not is named at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from reprieve.manifests.problems import Finding, found
+from reprieve.stores.api.refusals import invalid
+from reprieve.stores.resources import Resource
+
+Data = dict[str, Any]
+_FIXED = "the field cannot be changed"
+
+
+def check_update(resource: Resource, new: Data, before: Data) -> None:
+    """Refuse a change of the spec that cannot be made."""
+    rule = _RULES.get((resource.group, resource.kind))
+    findings = list(rule(new, before)) if rule is not None else []
+    if findings:
+        raise invalid(resource, before["metadata"]["name"], findings)
+
+
+def _fixed(path: str, new: Data, before: Data, names: tuple[str, ...]) -> Iterator[Finding]:
+    """Fields that stay as they are."""
+    for name in names:
+        if new.get(name) != before.get(name):
+            value = found(new[name]) if name in new else "missing"
+            yield Finding(f"{path}.{name}", value, f"{_FIXED}: it was {_was(before, name)}")
+
+
+def _was(before: Data, name: str) -> str:
+    return found(before[name]).removeprefix("found ") if name in before else "not set"
+
+
+# Pods
+
+
+def _check_pod(new: Data, before: Data) -> Iterator[Finding]:
+    """Images, a shorter deadline, more tolerations; behind a gate also a narrower choice of nodes; no more."""
+    spec, old = new["spec"], before["spec"]
+    gated = bool(old.get("schedulingGates"))
+    handled: dict[str, Callable[[Data, Data], Iterator[Finding]]] = {
+        "containers": _check_containers,
+        "initContainers": _check_init_containers,
+        "tolerations": _check_tolerations,
+        "activeDeadlineSeconds": _check_deadline,
+        "terminationGracePeriodSeconds": _check_grace,
+    }
+    if gated:
+        handled |= {"schedulingGates": _check_gates, "nodeSelector": _check_node_selector, "affinity": _check_affinity}
+    for name in sorted({*spec, *old}):
+        if spec.get(name) != old.get(name):
+            yield from handled[name](spec, old) if name in handled else _fixed("$.spec", spec, old, (name,))
+
+
+def _check_containers(spec: Data, old: Data, group: str = "containers") -> Iterator[Finding]:
+    containers, before = spec.get(group, []), old.get(group, [])
+    if len(containers) != len(before):
+        yield Finding(f"$.spec.{group}", f"found {len(containers)}", f"allowed: the {len(before)} it was made with")
+        return
+    for index, (container, was) in enumerate(zip(containers, before, strict=True)):
+        names = tuple(sorted({*container, *was} - {"image"}))
+        yield from _fixed(f"$.spec.{group}[{index}]", container, was, names)
+
+
+def _check_init_containers(spec: Data, old: Data) -> Iterator[Finding]:
+    yield from _check_containers(spec, old, "initContainers")
+
+
+def _check_tolerations(spec: Data, old: Data) -> Iterator[Finding]:
+    """More of them, or for longer or shorter."""
+    kept = [_timeless(toleration) for toleration in spec.get("tolerations", [])]
+    for toleration in old.get("tolerations", []):
+        if _timeless(toleration) not in kept:
+            yield Finding("$.spec.tolerations", "one of them is missing", "allowed: all from before, and more")
+            return
+
+
+def _timeless(toleration: Data) -> Data:
+    return {name: value for name, value in toleration.items() if name != "tolerationSeconds"}
+
+
+def _check_deadline(spec: Data, old: Data) -> Iterator[Finding]:
+    seconds, before = spec.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds")
+    if before is not None and (seconds is None or seconds > before):
+        value = "missing" if seconds is None else found(seconds)
+        yield Finding("$.spec.activeDeadlineSeconds", value, f"allowed: at most {before}, as before")
+
+
+def _check_grace(spec: Data, old: Data) -> Iterator[Finding]:
+    if not (old.get("terminationGracePeriodSeconds", 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1):
+        yield from _fixed("$.spec", spec, old, ("terminationGracePeriodSeconds",))
+
+
+def _check_gates(spec: Data, old: Data) -> Iterator[Finding]:
+    for index, gate in enumerate(spec.get("schedulingGates", [])):
+        if gate not in old["schedulingGates"]:
+            place = f"$.spec.schedulingGates[{index}].name"
+            yield Finding(place, found(gate.get("name")), "gates can only be removed")
+
+
+def _check_node_selector(spec: Data, old: Data) -> Iterator[Finding]:
+    selector = spec.get("nodeSelector", {})
+    for key, value in old.get("nodeSelector", {}).items():
+        if selector.get(key) != value:
+            yield Finding("$.spec.nodeSelector", f"{key} is not {value}", "labels can only be added behind a gate")
+
+
+def _check_affinity(spec: Data, old: Data) -> Iterator[Finding]:
+    affinity, before = spec.get("affinity", {}), old.get("affinity", {})
+    yield from _fixed("$.spec.affinity", affinity, before, ("podAffinity", "podAntiAffinity"))
+    terms, were = _required_terms(affinity), _required_terms(before)
+    if were and (len(terms) != len(were) or not all(map(_narrower, terms, were))):
+        place = "$.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+        yield Finding(place, "it asks for less than before", "requirements can only be added behind a gate")
+
+
+def _required_terms(affinity: Data) -> list[Data]:
+    required = affinity.get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
+    terms: list[Data] = required.get("nodeSelectorTerms", [])
+    return terms
+
+
+def _narrower(term: Data, before: Data) -> bool:
+    return all(
+        requirement in term.get(name, [])
+        for name in ("matchExpressions", "matchFields")
+        for requirement in before.get(name, [])
+    )
+
+
+# Jobs and other controllers
+
+_JOB_FIXED = ("completions", "completionMode", "selector", "manualSelector", "podFailurePolicy", "managedBy")
+_DIRECTIVES = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
+
+
+def _check_job(new: Data, before: Data) -> Iterator[Finding]:
+    """A template can only be directed to other nodes, and only while the Job is suspended and has not started."""
+    spec, old = new["spec"], before["spec"]
+    yield from _fixed("$.spec", spec, old, _JOB_FIXED)
+    waiting = old.get("suspend") and "startTime" not in before.get("status", {})
+    template, was = spec["template"], old["template"]
+    if not waiting:
+        right = "the template can be changed only while the Job is suspended and has not started"
+        if template != was:
+            yield Finding("$.spec.template", "it has changed", right)
+        return
+    names = tuple(sorted({*template["spec"], *was["spec"]} - set(_DIRECTIVES)))
+    yield from _fixed("$.spec.template.spec", template["spec"], was["spec"], names)
+
+
+def _check_controller(new: Data, before: Data) -> Iterator[Finding]:
+    yield from _fixed("$.spec", new["spec"], before["spec"], ("selector",))
+
+
+# Quota
+
+
+def _check_quota_workload(new: Data, before: Data) -> Iterator[Finding]:
+    """What quota was reserved for stays what it is."""
+    conditions = before.get("status", {}).get("conditions", [])
+    if any(each.get("type") == "QuotaReserved" and each.get("status") == "True" for each in conditions):
+        yield from _fixed("$.spec", new["spec"], before["spec"], ("podSets", "queueName"))
+
+
+_RULES: dict[tuple[str, str], Callable[[Data, Data], Iterator[Finding]]] = {
+    ("", "Pod"): _check_pod,
+    ("batch", "Job"): _check_job,
+    ("kueue.x-k8s.io", "Workload"): _check_quota_workload,
+    **{("apps", kind): _check_controller for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")},
+}

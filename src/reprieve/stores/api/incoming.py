@@ -1,0 +1,132 @@
+"""What is sent, made fit to be kept: a copy of its own, without nulls, of the kind it was sent as, with its metadata.
+
+Metadata is divided in two: what users say (name, labels, annotations, finalizers, owners), and what the store says
+(uid, versions, times, generation), which nobody else can change.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from reprieve.manifests.diagnosis import drop_nulls
+from reprieve.manifests.problems import Finding, found
+from reprieve.model.clock import timestamp
+from reprieve.stores.api.refusals import conflict, invalid
+from reprieve.stores.errors import BadRequest, TooLarge
+from reprieve.stores.resources import Resource
+
+Data = dict[str, Any]
+LARGEST = 3 * 1024 * 1024
+"""The largest object in bytes, as an API server would take it."""
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""What generated names end in: no vowels and no letters that look like digits, so that they spell nothing."""
+_SUFFIX = 5
+_LONGEST_BASE = 63 - _SUFFIX
+_FIXED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE = "the field cannot be changed"
+
+encode = msgspec.json.Encoder().encode
+decode: Any = msgspec.json.Decoder().decode
+
+
+class Identities:
+    """New uids and names: random, or the same each time when there is a seed."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = random.SystemRandom() if seed is None else random.Random(seed)  # noqa: S311
+
+    def uid(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def name(self, base: str) -> str:
+        return base[:_LONGEST_BASE] + "".join(self._random.choices(_LETTERS, k=_SUFFIX))
+
+
+def own_copy(resource: Resource, data: Mapping[str, Any]) -> Data:
+    """A copy that nobody else changes, as JSON would carry it, of the right kind."""
+    try:
+        raw = encode(data)
+        copy = drop_nulls(decode(raw)) if b"null" in raw else decode(raw)
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise BadRequest(f"not an object that can be written as JSON: {error}") from error
+    if len(raw) > LARGEST:
+        raise TooLarge(f"the object has {len(raw)} bytes; at most {LARGEST} are kept")
+    return _typed(resource, copy)
+
+
+def _typed(resource: Resource, data: Any) -> Data:
+    if not isinstance(data, dict):
+        raise BadRequest(f"{found(data)}; it must be an object with apiVersion and kind")
+    kind = data.pop("kind", resource.kind)
+    api_version = data.pop("apiVersion", resource.api_version)
+    if kind != resource.kind or api_version not in [resource.in_version(version) for version in resource.versions]:
+        raise BadRequest(f"{api_version} {kind} was sent where {resource.api_version} {resource.kind} is kept")
+    metadata = data.pop("metadata", {})
+    if not isinstance(metadata, dict):
+        raise invalid(resource, "", [Finding("$.metadata", found(metadata), "it must be an object")])
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **data}
+
+
+def name_in(resource: Resource, metadata: Data) -> str:
+    name = metadata.get("name", "")
+    if not isinstance(name, str):
+        raise invalid(resource, "", [Finding("$.metadata.name", found(name), "it must be text")])
+    return name
+
+
+def namespace_in(resource: Resource, metadata: Data) -> str:
+    """Where the object lives; what has no namespace loses one that was given by mistake."""
+    if not resource.namespaced:
+        metadata.pop("namespace", None)
+        return ""
+    namespace = metadata.setdefault("namespace", "default")
+    if not isinstance(namespace, str):
+        raise invalid(resource, "", [Finding("$.metadata.namespace", found(namespace), "it must be text")])
+    return namespace
+
+
+def begin(data: Data, uid: str, now: datetime) -> None:
+    """The metadata of a new object; what the store says replaces whatever was sent."""
+    metadata = data["metadata"]
+    for field in ("managedFields", "selfLink", "generation", "resourceVersion", *_FIXED):
+        metadata.pop(field, None)
+    metadata["uid"] = uid
+    metadata["creationTimestamp"] = timestamp(now)
+    if "spec" in data:
+        metadata["generation"] = 1
+
+
+def follow(resource: Resource, new: Data, old: Data) -> None:
+    """The metadata of a changed object: what the store says stays, and trying to change it is a mistake."""
+    metadata, before = new["metadata"], old["metadata"]
+    for field in ("managedFields", "selfLink", "generation"):
+        metadata.pop(field, None)
+    name = before["name"]
+    if metadata.get("uid", before["uid"]) != before["uid"]:
+        raise conflict(resource, name, f"it is another object of that name: uid {before['uid']}")
+    findings = [
+        Finding(f"$.metadata.{field}", found(metadata[field]), f"{_IMMUTABLE}; it is {before.get(field, 'not set')}")
+        for field in ("name", "namespace", *_FIXED)
+        if field in metadata and metadata[field] != before.get(field)
+    ]
+    findings += _new_finalizers(metadata, before)
+    if findings:
+        raise invalid(resource, name, findings)
+    for field in ("name", "namespace", "generation", *_FIXED):
+        if field in before:
+            metadata[field] = before[field]
+    metadata["resourceVersion"] = before["resourceVersion"]
+
+
+def _new_finalizers(metadata: Data, before: Data) -> list[Finding]:
+    if "deletionTimestamp" not in before or not isinstance(metadata.get("finalizers", []), list):
+        return []
+    added = [each for each in metadata.get("finalizers", []) if each not in before.get("finalizers", [])]
+    right = "the object is being deleted: finalizers can only be removed"
+    return [Finding("$.metadata.finalizers", found(added[0]), right)] if added else []

@@ -1,0 +1,238 @@
+"""JSON Patch (RFC 6902): a list of operations, all of which apply or none.
+
+A patch that is malformed is `BadPatch`; one that makes sense but not for this document, because something is not there
+or a `test` fails, is `PatchFailed`. Kubernetes tells the two apart with its answers 400 and 422.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reprieve.manifests.problems import did_you_mean, one_of, show
+from reprieve.stores.errors import BadRequest, Invalid, TooLarge
+
+MOST_OPERATIONS = 10_000
+# What `copy` may add to a document, in bytes of JSON: a few operations that each double it would fill any memory.
+MOST_COPIED = 3 * 1024 * 1024
+_NEEDS = {"add": "value", "replace": "value", "test": "value", "remove": "", "move": "from", "copy": "from"}
+_LONGEST_INDEX = 10
+_MOST_NAMES = 100
+
+
+class BadPatch(BadRequest):
+    """A patch that no document could be changed with; says what would be right."""
+
+
+class PatchFailed(Invalid):
+    """A patch that makes sense, but not for this document; nothing of it was applied."""
+
+
+class Operation(NamedTuple):
+    """One operation, checked, with its pointers taken apart.
+
+    `source` is where a value is taken from or looked at: what `from` says, or the path itself where there is no from.
+    """
+
+    number: int
+    op: str
+    path: str
+    steps: list[str]
+    source: list[str]
+    value: Any = None
+
+    def failed(self, message: str) -> PatchFailed:
+        return PatchFailed(f"{_place(self.number, self.op, self.path)}: {message}")
+
+
+def json_patch(document: Any, operations: Any) -> Any:
+    """The document after all operations; it and the operations stay as they are."""
+    if not isinstance(operations, list):
+        raise BadPatch(
+            f'a JSON patch is a list of operations, such as [{{"op": "remove", "path": "/a"}}]; {_got(operations)}'
+        )
+    if len(operations) > MOST_OPERATIONS:
+        raise TooLarge(f"a JSON patch has at most {MOST_OPERATIONS} operations; this one has {len(operations)}")
+    checked = [_checked(number, operation) for number, operation in enumerate(operations, 1)]
+    # The document is a field of something, so that an operation on all of it is like any other.
+    root = {"": copied(document)}
+    allowance = MOST_COPIED
+    for operation in checked:
+        if operation.op == "copy":
+            allowance -= len(msgspec.json.encode(_source(root, operation)))
+            if allowance < 0:
+                raise TooLarge(
+                    f"a JSON patch copies at most {MOST_COPIED} bytes; operation {operation.number} goes beyond"
+                )
+        _OPERATIONS[operation.op](root, operation)
+    return root[""]
+
+
+def copied(value: Any) -> Any:
+    """Plain JSON data that shares nothing with the original."""
+    if isinstance(value, Mapping):
+        return {name: copied(inner) for name, inner in value.items()}
+    return [copied(inner) for inner in value] if isinstance(value, list) else value
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Equal as JSON: numbers by value, and true is not 1."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(value, right[name]) for name, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+# Reading operations
+
+
+def _checked(number: int, operation: Any) -> Operation:
+    if not isinstance(operation, Mapping):
+        raise BadPatch(f"operation {number}: an operation is an object with op and path; {_got(operation)}")
+    op: Any = operation.get("op")
+    path: Any = operation.get("path")
+    if not isinstance(op, str) or op not in _NEEDS:
+        near = did_you_mean(op, _NEEDS)
+        raise BadPatch(f"operation {number}: op is {show(op)}; {one_of(_NEEDS)}{'; ' + near if near else ''}")
+    steps = list(_steps(_place(number, op), "path", path))
+    needed = _NEEDS[op]
+    if needed and needed not in operation:
+        raise BadPatch(f'{_place(number, op, path)}: "{needed}" is missing; {op} needs it')
+    if needed != "from":
+        return Operation(number, op, path, steps, steps, operation.get("value"))
+    source = list(_steps(_place(number, op, path), "from", operation["from"]))
+    if op == "move" and len(source) < len(steps) and steps[: len(source)] == source:
+        raise BadPatch(f"{_place(number, op, path)}: nothing can be moved into itself; from must not be a part of path")
+    return Operation(number, op, path, steps, source)
+
+
+def _steps(place: str, name: str, pointer: Any) -> Iterator[str]:
+    if not isinstance(pointer, str):
+        raise BadPatch(f'{place}: {name} is {show(pointer)}; it must be a text such as "/spec/nodeName"')
+    if not pointer:
+        return
+    if not pointer.startswith("/"):
+        raise BadPatch(f'{place}: {name} must start with "/"; did you mean {show("/" + pointer)}?')
+    for step in pointer[1:].split("/"):
+        if "~" in step.replace("~0", "").replace("~1", ""):
+            raise BadPatch(f'{place}: {name} has a "~" that means nothing in {show(step)}; write ~0 for ~ and ~1 for /')
+        yield step.replace("~1", "/").replace("~0", "~")
+
+
+def _place(number: int, op: str, path: str | None = None) -> str:
+    return f"operation {number} ({op})" if path is None else f"operation {number} ({op} {show(path)})"
+
+
+def _got(value: Any) -> str:
+    return f"this is {show(value)}"
+
+
+# Following pointers
+
+
+def _parent(root: dict[str, Any], operation: Operation, steps: list[str]) -> tuple[Any, str]:
+    """What holds the last step of a pointer, and that step."""
+    way = ["", *steps]
+    node: Any = root
+    for depth, step in enumerate(way[:-1]):
+        node = node[_existing(node, step, operation, way[1:depth])]
+    return node, way[-1]
+
+
+def _existing(node: Any, step: str, operation: Operation, way: list[str]) -> Any:
+    """The key or index of something that has to be there."""
+    if isinstance(node, dict):
+        if step in node:
+            return step
+        near = did_you_mean(step, node) if len(node) <= _MOST_NAMES else ""
+        raise operation.failed(f"there is no {show(step)} in {_named(way)}{'; ' + near if near else ''}")
+    return _index(node, step, operation, way, len(node) - 1 if isinstance(node, list) else 0)
+
+
+def _index(node: Any, step: str, operation: Operation, way: list[str], last: int) -> int:
+    if not isinstance(node, list):
+        raise operation.failed(f"{_named(way)} is {show(node)}, so that there is no {show(step)} in it")
+    number = step.isascii() and step.isdigit() and (step == "0" or step[0] != "0")
+    if number and len(step) <= _LONGEST_INDEX and int(step) <= last:
+        return int(step)
+    bounds = f"0 to {last}" if last >= 0 else "none, it is empty"
+    why = "is out of bounds" if number else "is no index"
+    raise operation.failed(f"{show(step)} {why} in {_named(way)}; allowed: {bounds}")
+
+
+def _named(way: list[str]) -> str:
+    pointer = "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in way)
+    return show(pointer) if pointer else "the document"
+
+
+def _source(root: dict[str, Any], operation: Operation) -> Any:
+    node, step = _parent(root, operation, operation.source)
+    return node[_existing(node, step, operation, operation.source[:-1])]
+
+
+# The operations
+
+
+def _put(root: dict[str, Any], operation: Operation, value: Any) -> None:
+    node, step = _parent(root, operation, operation.steps)
+    if isinstance(node, dict):
+        node[step] = value
+    elif isinstance(node, list) and step == "-":
+        node.append(value)
+    else:
+        place = _index(node, step, operation, operation.steps[:-1], len(node) if isinstance(node, list) else 0)
+        node.insert(place, value)
+
+
+def _take(root: dict[str, Any], operation: Operation) -> Any:
+    if not operation.source:
+        raise operation.failed("the whole document cannot be removed; name a part of it")
+    node, step = _parent(root, operation, operation.source)
+    place = _existing(node, step, operation, operation.source[:-1])
+    return node.pop(place)
+
+
+def _add(root: dict[str, Any], operation: Operation) -> None:
+    _put(root, operation, copied(operation.value))
+
+
+def _remove(root: dict[str, Any], operation: Operation) -> None:
+    _take(root, operation)
+
+
+def _replace(root: dict[str, Any], operation: Operation) -> None:
+    node, step = _parent(root, operation, operation.steps)
+    place = _existing(node, step, operation, operation.steps[:-1])
+    node[place] = copied(operation.value)
+
+
+def _move(root: dict[str, Any], operation: Operation) -> None:
+    if operation.source == operation.steps:
+        _source(root, operation)
+    elif not operation.steps:
+        root[""] = _source(root, operation)
+    else:
+        _put(root, operation, _take(root, operation))
+
+
+def _copy(root: dict[str, Any], operation: Operation) -> None:
+    _put(root, operation, copied(_source(root, operation)))
+
+
+def _test(root: dict[str, Any], operation: Operation) -> None:
+    there = _source(root, operation)
+    if not equal(there, operation.value):
+        raise operation.failed(f"the test fails: there is {show(there)}, and it expects {show(operation.value)}")
+
+
+_OPERATIONS: dict[str, Callable[[dict[str, Any], Operation], None]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}

@@ -1,0 +1,131 @@
+"""What agents and controllers read besides what policies decide over: read here once, so that nobody stumbles later.
+
+The typed manifests hold what decisions need. A container's command, a Job's limits and an object's finalizers are not
+among that, but whoever runs the container must be able to trust them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from reprieve.manifests.diagnosis import diagnose
+from reprieve.manifests.meta import Count, LabelSelector, Manifest, Model, ObjectMeta, PositiveCount
+from reprieve.manifests.problems import Finding, found
+from reprieve.manifests.registry import Reader
+
+RestartPolicy = Literal["Always", "OnFailure", "Never"]
+
+
+class Metadata(ObjectMeta):
+    generate_name: str = ""
+    finalizers: tuple[str, ...] = ()
+
+
+class Served(Manifest):
+    """Any object."""
+
+    metadata: Metadata = Metadata()
+
+
+class Variable(Model):
+    name: str
+    value: str = ""
+
+
+class Container(Model):
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    working_dir: str = ""
+    env: tuple[Variable, ...] = ()
+
+
+class PodSpec(Model):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    restart_policy: RestartPolicy | None = None
+    active_deadline_seconds: PositiveCount | None = None
+
+
+class Pod(Served):
+    spec: PodSpec = PodSpec()
+
+
+class Template(Model):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+
+
+class JobSpec(Model):
+    template: Template = Template()
+    backoff_limit: Count | None = None
+    active_deadline_seconds: Count | None = None
+    ttl_seconds_after_finished: Count | None = None
+    completion_mode: Literal["NonIndexed", "Indexed"] | None = None
+    manual_selector: bool = False
+    selector: LabelSelector | None = None
+
+
+class Job(Served):
+    spec: JobSpec = JobSpec()
+
+
+class ControllerSpec(Model):
+    selector: LabelSelector | None = None
+    template: Template = Template()
+
+
+class Controller(Served):
+    spec: ControllerSpec = ControllerSpec()
+
+
+class NamespaceSpec(Model):
+    finalizers: tuple[str, ...] = ()
+
+
+class Namespace(Served):
+    spec: NamespaceSpec = NamespaceSpec()
+
+
+_ANY = Reader("", "", Served, namespaced=False)
+_READERS = {
+    "Pod": Reader("v1", "Pod", Pod, namespaced=True),
+    "Namespace": Reader("v1", "Namespace", Namespace, namespaced=False),
+    "Job": Reader("batch/v1", "Job", Job, namespaced=True),
+    **{
+        kind: Reader("apps/v1", kind, Controller, namespaced=True)
+        for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+    },
+}
+
+
+def mistakes(data: dict[str, Any]) -> list[Finding]:
+    """All that agents and controllers could not read, or could not act on."""
+    reader = _READERS.get(data["kind"], _ANY)
+    try:
+        served = reader.convert(data)
+    except (msgspec.ValidationError, RecursionError):
+        return diagnose(data, reader)
+    if isinstance(served, Job):
+        return _check_job(served)
+    return _check_controller(served) if isinstance(served, Controller) else []
+
+
+def _check_job(job: Job) -> list[Finding]:
+    if job.spec.template.spec.restart_policy == "Always":
+        right = "allowed: Never, OnFailure; a Job ends when its pods do"
+        return [Finding("$.spec.template.spec.restartPolicy", found("Always"), right)]
+    return []
+
+
+def _check_controller(controller: Controller) -> list[Finding]:
+    """A controller that does not find the pods it makes would make more and more of them."""
+    selector, labels = controller.spec.selector, controller.spec.template.metadata.labels
+    if (selector is None and not labels) or (selector is not None and selector.empty):
+        return [Finding("$.spec.selector", "missing", "it must select the labels of the template")]
+    if selector is not None and not selector.matches(labels):
+        right = "allowed: labels that the selector selects"
+        return [Finding("$.spec.template.metadata.labels", "not selected by spec.selector", right)]
+    return []

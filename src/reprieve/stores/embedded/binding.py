@@ -1,0 +1,46 @@
+"""How a pod gets its node."""
+
+from __future__ import annotations
+
+from reprieve.manifests.pods import Pod
+from reprieve.model.clock import timestamp
+from reprieve.stores.api.incoming import Data, decode
+from reprieve.stores.api.refusals import conflict
+from reprieve.stores.embedded.writer import Writer
+from reprieve.stores.records import Record
+from reprieve.stores.resources import NODES, PODS
+
+
+def bind(writer: Writer, name: str, namespace: str, node: str, uid: str = "") -> Record:
+    """Give a pod its node."""
+    old = writer.expected(PODS, name, namespace, None, uid)
+    writer.existing(NODES, node)
+    refusal = _why_not_bind(old.manifest)
+    if refusal:
+        raise conflict(PODS, name, refusal)
+    new: Data = decode(old.raw)
+    new["spec"]["nodeName"] = node
+    status = new.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
+    status["conditions"] = with_condition(status.get("conditions", []), "PodScheduled", timestamp(writer.clock()))
+    new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
+    return writer.write("MODIFIED", PODS, new, old, check=False)
+
+
+def _why_not_bind(pod: Pod) -> str:
+    if pod.spec.node_name:
+        return f"it is on node {pod.spec.node_name} already"
+    if pod.terminating:
+        return "it is being deleted"
+    if pod.spec.scheduling_gates:
+        gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+        return f"it still has scheduling gates: {gates}"
+    return "it has finished" if pod.finished else ""
+
+
+def with_condition(conditions: list[Data], kind: str, now: str) -> list[Data]:
+    """Conditions with one that is true now; since when is kept if it was so before."""
+    before = next((each for each in conditions if each.get("type") == kind), {})
+    since = before.get("lastTransitionTime", now) if before.get("status") == "True" else now
+    condition = {"type": kind, "status": "True", "lastTransitionTime": since}
+    return [*(each for each in conditions if each.get("type") != kind), condition]

@@ -1,0 +1,137 @@
+"""Memory and file together: what exists, what happened, and who is told.
+
+1. Versions are one sequence for all kinds.
+2. What has happened is written to the file first, then shown in memory, then told to those who watch.
+3. Rows that were replaced long ago are removed in batches; watches from before that are refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+
+from reprieve.stores.api.refusals import too_old
+from reprieve.stores.embedded.memory import Shelf
+from reprieve.stores.embedded.sqlite import Database, Revision
+from reprieve.stores.errors import Unavailable
+from reprieve.stores.protocol import Watch
+from reprieve.stores.records import Event, Record
+from reprieve.stores.resources import RESOURCES, Resource
+
+KEEP = 10_000
+"""How many versions a watch may come late, unless somebody says otherwise."""
+_BATCHES = 10
+
+
+class Journal:
+    def __init__(self, path: str | Path, keep: int = KEEP) -> None:
+        self._database = Database(path)
+        self._shelves = {resource.full_name: Shelf(resource) for resource in RESOURCES.values()}
+        self._keep = keep
+        # When a row was replaced, and which one: in order, so that a batch is the beginning of it.
+        self._replaced: deque[tuple[int, int]] = deque()
+        self._compacted = self._database.compacted
+        self.version = self._compacted
+        self._closed = False
+        self._load()
+
+    def _load(self) -> None:
+        for revision in self._database.revisions():
+            shelf = self._shelves.get(revision.resource)
+            if shelf is not None:
+                self._take(Event(revision.type, _record(shelf.resource, revision)), shelf)
+            # A kind that another version of this program keeps is left as it is.
+            self.version = revision.version
+
+    def _take(self, event: Event, shelf: Shelf) -> None:
+        """Show in memory what the file says."""
+        record = event.record
+        old = shelf.get(record.namespace, record.name)
+        self.version = record.version
+        if old is not None:
+            self._replaced.append((record.version, old.version))
+        if event.type != "DELETED":
+            shelf.put(record)
+            return
+        # The row that ends an object goes with or after the others of that object, or it would come back.
+        self._replaced.append((record.version, record.version))
+        if old is not None:
+            shelf.remove(old)
+
+    def shelf(self, resource: Resource) -> Shelf:
+        if self._closed:
+            raise Unavailable("the store is closed")
+        return self._shelves[resource.full_name]
+
+    def shelves(self) -> Sequence[Shelf]:
+        return tuple(self._shelves.values())
+
+    def commit(self, events: Sequence[Event]) -> None:
+        """Make it so, all of it or nothing. The records have the next versions."""
+        if self._closed:
+            raise Unavailable("the store is closed")
+        try:
+            self._database.append([_revision(event) for event in events])
+        except sqlite3.Error as error:
+            raise Unavailable(f"the write failed: {error}") from error
+        for event in events:
+            self._take(event, self._shelves[event.record.resource.full_name])
+        for event in events:
+            self._shelves[event.record.resource.full_name].tell(event)
+        if self.version - self._compacted > self._keep + self._keep // _BATCHES:
+            self._compact()
+
+    def _compact(self) -> None:
+        until = self.version - self._keep
+        gone = [old for _, old in takewhile(lambda replaced: replaced[0] <= until, self._replaced)]
+        try:
+            self._database.compact(gone, until)
+        except sqlite3.Error:
+            # The write itself is safe. What was to be removed is tried again with the next one, from the same
+            # beginning: were a row that ends an object removed before the others, the object would come back.
+            return
+        for _ in gone:
+            self._replaced.popleft()
+        self._compacted = until
+
+    def watch(self, watch: Watch, resource: Resource, since: int, namespace: str) -> None:
+        shelf = self.shelf(resource)
+        if since < self._compacted or since > self.version:
+            raise too_old(since, self._compacted)
+        missed = self._database.since(since, resource.full_name) if since < self.version else ()
+        shelf.watch(watch, namespace, (Event(each.type, _record(resource, each)) for each in missed))
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for shelf in self._shelves.values():
+            shelf.fail(Unavailable("the store is closed"))
+        self._database.close()
+
+
+def _record(resource: Resource, revision: Revision) -> Record:
+    return Record(
+        resource,
+        revision.body,
+        namespace=revision.namespace,
+        name=revision.name,
+        uid=revision.uid,
+        version=revision.version,
+    )
+
+
+def _revision(event: Event) -> Revision:
+    record = event.record
+    return Revision(
+        record.version,
+        record.resource.full_name,
+        record.namespace,
+        record.name,
+        record.uid,
+        event.type,
+        record.raw,
+    )

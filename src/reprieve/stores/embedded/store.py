@@ -1,0 +1,139 @@
+"""The store in this process: objects in memory, every version of them in one SQLite file.
+
+A write is admitted, committed to the file, put in memory and told to all who watch, in this order and without a pause,
+so that nobody ever sees what a crash could take back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reprieve.model.clock import Clock
+from reprieve.stores.api.patches import apply_patch
+from reprieve.stores.api.selection import select
+from reprieve.stores.embedded.binding import bind
+from reprieve.stores.embedded.bootstrap import create_what_always_exists
+from reprieve.stores.embedded.commits import KEEP, Journal
+from reprieve.stores.embedded.eviction import evict
+from reprieve.stores.embedded.rehearsal import Rehearsal
+from reprieve.stores.embedded.retention import EventRetention
+from reprieve.stores.embedded.writer import Writer
+from reprieve.stores.protocol import Patch, PatchType, Propagation, Watch
+from reprieve.stores.records import Listing, Record
+from reprieve.stores.resources import EVENTS, Resource
+
+
+class EmbeddedStore:
+    """A `Store` whose methods never wait."""
+
+    def __init__(self, journal: Journal, writer: Writer) -> None:
+        self._journal = journal
+        self._writer = writer
+        self._retention = EventRetention(writer)
+
+    @classmethod
+    def open(cls, path: str | Path, clock: Clock, *, seed: int | None = None, keep: int = KEEP) -> EmbeddedStore:
+        """The data in a file, which is made when it is not there; `:memory:` keeps nothing.
+
+        A seed makes uids and generated names the same each time; `keep` is how many versions a watch may come late.
+        """
+        journal = Journal(path, keep)
+        try:
+            writer = Writer(journal, clock, seed)
+            create_what_always_exists(writer)
+            EventRetention(writer).tidy()
+        except BaseException:
+            journal.close()
+            raise
+        return cls(journal, writer)
+
+    def close(self) -> None:
+        """End all watches and let go of the file."""
+        self._journal.close()
+
+    def rehearsal(self) -> EmbeddedStore:
+        """This store for a dry run: it answers a write as this one would, and changes nothing."""
+        return EmbeddedStore(self._journal, Rehearsal(self._writer))
+
+    @property
+    def version(self) -> int:
+        """The last version that was given to anything."""
+        return self._journal.version
+
+    def counts(self) -> dict[str, int]:
+        """How many objects there are of each kind."""
+        return {str(shelf.resource): len(shelf) for shelf in self._journal.shelves() if len(shelf)}
+
+    async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        records = self._journal.shelf(resource).records(namespace)
+        if labels or fields:
+            records = select(records, resource, labels, fields)
+        return Listing(sorted(records, key=lambda record: record.key), self._journal.version)
+
+    def watch(
+        self, resource: Resource, since: int, namespace: str = "", *, signal: asyncio.Event | None = None
+    ) -> Watch:
+        watch = Watch(signal)
+        self._journal.watch(watch, resource, since, namespace)
+        return watch
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> Record:
+        return self._writer.existing(resource, name, namespace)
+
+    async def create(self, resource: Resource, data: Mapping[str, Any]) -> Record:
+        record = self._writer.create(resource, data)
+        if resource is EVENTS:
+            self._retention.count()
+        return record
+
+    async def replace(self, resource: Resource, data: Mapping[str, Any], *, subresource: str = "") -> Record:
+        return self._writer.replace(resource, data, subresource)
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str,
+        patch: Patch,
+        kind: PatchType = "merge",
+        *,
+        subresource: str = "",
+        version: int | None = None,
+        uid: str = "",
+    ) -> Record:
+        new = kind == "apply" and self._journal.shelf(resource).get(namespace, name) is None
+        if new and not subresource and version is None and not uid:
+            return self._writer.create(resource, _named(apply_patch(None, patch, kind, resource), name, namespace))
+        old = self._writer.expected(resource, name, namespace, version, uid)
+        return self._writer.update(old, lambda data: apply_patch(data, patch, kind, resource), subresource)
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        grace: int | None = None,
+        uid: str = "",
+        version: int | None = None,
+        propagation: Propagation = "Background",
+    ) -> Record:
+        old = self._writer.expected(resource, name, namespace, version, uid)
+        return self._writer.delete(old, grace, propagation)
+
+    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "") -> Record:
+        return bind(self._writer, name, namespace, node, uid)
+
+    async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> Record:
+        return evict(self._writer, name, namespace, grace, uid)
+
+
+def _named(data: dict[str, Any], name: str, namespace: str) -> dict[str, Any]:
+    """What is applied is named by its place."""
+    metadata = data.get("metadata", {})
+    if not isinstance(metadata, dict):
+        return data
+    return {**data, "metadata": {**metadata, "name": name} | ({"namespace": namespace} if namespace else {})}

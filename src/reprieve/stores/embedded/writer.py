@@ -1,0 +1,211 @@
+"""How objects are written: what is sent is made whole, admitted, and committed; and how they end.
+
+Data that comes in is copied once. From then on it is this module's own, and changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from reprieve.manifests.priorities import BUILT_IN
+from reprieve.manifests.problems import Finding, found
+from reprieve.model.clock import Clock
+from reprieve.stores.api import incoming
+from reprieve.stores.api.admission import Admission, read, read_raw
+from reprieve.stores.api.defaults import fill_in, first_status
+from reprieve.stores.api.immutable_fields import check_update
+from reprieve.stores.api.incoming import Data, Identities, decode, encode
+from reprieve.stores.api.mutations import mutate
+from reprieve.stores.api.priority_admission import keep_priority, resolve_priority
+from reprieve.stores.api.refusals import already_exists, forbidden, invalid, not_found, wrong_uid, wrong_version
+from reprieve.stores.api.subresources import merge
+from reprieve.stores.embedded.commits import Journal
+from reprieve.stores.embedded.deletion import is_over, mark_deleted
+from reprieve.stores.errors import BadRequest
+from reprieve.stores.protocol import Propagation
+from reprieve.stores.records import Event, EventType, Record
+from reprieve.stores.resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
+
+_TRIES = 8
+ALWAYS_THERE = ("default", "kube-system", "kube-public")
+_TERMINATING = ("NamespaceTerminating", "the namespace is being deleted", "metadata.namespace")
+
+
+class Writer:
+    def __init__(self, journal: Journal, clock: Clock, seed: int | None = None) -> None:
+        self.journal = journal
+        self.clock = clock
+        # What was given before a restart is not given again after it.
+        self._identities = Identities(None if seed is None else seed + (journal.version << 64))
+        self._admission = Admission()
+        for shelf in journal.shelves():
+            self._admission.put_all(shelf.resource, shelf.records())
+
+    # What is there
+
+    def existing(self, resource: Resource, name: str, namespace: str = "") -> Record:
+        record = self.journal.shelf(resource).get(namespace if resource.namespaced else "", name)
+        if record is None:
+            raise not_found(resource, name)
+        return record
+
+    def expected(self, resource: Resource, name: str, namespace: str, version: int | None, uid: str) -> Record:
+        """The object, as long as it is the one that is meant."""
+        record = self.existing(resource, name, namespace)
+        if uid and uid != record.uid:
+            raise wrong_uid(resource, name, uid, record.uid)
+        if version is not None and version != record.version:
+            raise wrong_version(resource, name, version, record.version)
+        return record
+
+    # New objects
+
+    def create(self, resource: Resource, data: Mapping[str, Any]) -> Record:
+        new = incoming.own_copy(resource, data)
+        metadata = new["metadata"]
+        namespace = incoming.namespace_in(resource, metadata)
+        self._check_namespace(resource, namespace, self._give_name(resource, metadata, namespace))
+        incoming.begin(new, self._identities.uid(), self.clock())
+        self._complete(resource, new)
+        return self.write("ADDED", resource, new)
+
+    def _give_name(self, resource: Resource, metadata: Data, namespace: str) -> str:
+        shelf = self.journal.shelf(resource)
+        name, base = incoming.name_in(resource, metadata), metadata.get("generateName", "")
+        if not name and not base:
+            raise invalid(resource, "", [Finding("$.metadata.name", "missing", "it or generateName must be given")])
+        if name or not isinstance(base, str):
+            if shelf.get(namespace, name) is not None:
+                raise already_exists(resource, name)
+            return name
+        for _ in range(_TRIES):
+            name = self._identities.name(base)
+            if shelf.get(namespace, name) is None:
+                metadata["name"] = name
+                return name
+        raise already_exists(resource, name)
+
+    def _check_namespace(self, resource: Resource, namespace: str, name: str) -> None:
+        if not resource.namespaced:
+            return
+        found = self.existing(NAMESPACES, namespace)
+        if found.manifest.metadata.deletion_timestamp is not None:
+            why = f"the namespace {namespace} is being deleted, and nothing new can be made in it"
+            raise forbidden(resource, name, why, [_TERMINATING])
+
+    def _complete(self, resource: Resource, new: Data) -> None:
+        """A new object with all that users need not say."""
+        typed = read(resource, new)
+        mutate(new)
+        fill_in(new, typed.written)
+        if resource is PODS:
+            resolve_priority(new, typed.written.spec, self._admission.neighbours.classes)
+        if resource.status:
+            first_status(new, typed.written)
+
+    # Changes
+
+    def replace(self, resource: Resource, data: Mapping[str, Any], subresource: str = "") -> Record:
+        new = incoming.own_copy(resource, data)
+        name = incoming.name_in(resource, new["metadata"])
+        if not name:
+            raise BadRequest(f"a {resource.kind} can only be replaced by name, and metadata.name is missing")
+        old = self.existing(resource, name, incoming.namespace_in(resource, new["metadata"]))
+        return self.update(old, lambda _: new, subresource)
+
+    def update(self, old: Record, change: Callable[[Data], Mapping[str, Any]], subresource: str = "") -> Record:
+        """The object as the change makes it; `change` may share what it is given, but not alter it."""
+        resource = old.resource
+        before: Data = decode(old.raw)
+        new = incoming.own_copy(resource, merge(resource, before, change(before), subresource))
+        asked = new["metadata"].get("resourceVersion")
+        if asked and asked != before["metadata"]["resourceVersion"]:
+            raise wrong_version(resource, old.name, asked, old.version)
+        incoming.follow(resource, new, before)
+        if not isinstance(new.get("status", {}), dict):
+            raise invalid(resource, old.name, [Finding("$.status", found(new["status"]), "it must be an object")])
+        if subresource != "status":
+            keep_priority(resource, new, before)
+            fill_in(new, read(resource, new).written)
+            if new.get("spec") != before.get("spec"):
+                # What was made before a default existed has it too, so that nobody is taken for having set it.
+                whole: Data = decode(old.raw)
+                fill_in(whole, old.manifest)
+                check_update(resource, new, whole)
+        return self.change(old, new, before)
+
+    def change(self, old: Record, new: Data, before: Data) -> Record:
+        """Write what has changed; when nothing has, nothing happens; what is over ends here."""
+        if new == before:
+            return old
+        if "spec" in new and new["spec"] != before.get("spec"):
+            new["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
+        # A pod's status says nothing that admission minds, and it is what is written most.
+        known = old.resource is PODS and new["spec"] == before["spec"] and new["metadata"] == before["metadata"]
+        return self.write("DELETED" if is_over(new) else "MODIFIED", old.resource, new, old, check=not known)
+
+    # The end
+
+    def delete(self, old: Record, grace: int | None, propagation: Propagation) -> Record:
+        if (old.resource is NAMESPACES and old.name in ALWAYS_THERE) or (
+            old.resource is PRIORITY_CLASSES and old.name in BUILT_IN
+        ):
+            raise forbidden(old.resource, old.name, "it belongs to the system and cannot be deleted")
+        new: Data = decode(old.raw)
+        mark_deleted(new, grace, propagation, self.clock())
+        if is_over(new):
+            return self.write("DELETED", old.resource, new, old)
+        # Whatever is wrong with an object, it can be deleted.
+        return self.write("MODIFIED", old.resource, new, old, check=False) if new != decode(old.raw) else old
+
+    def remove_all(self, records: Iterable[Record]) -> None:
+        """End objects at once and together, whatever they say."""
+        drafts = (
+            self.draft("DELETED", old.resource, decode(old.raw), old, ahead=ahead)
+            for ahead, old in enumerate(records, 1)
+        )
+        self.commit([Event("DELETED", draft) for draft in drafts])
+
+    # Into the journal
+
+    def write(
+        self, kind: EventType, resource: Resource, data: Data, old: Record | None = None, *, check: bool = True
+    ) -> Record:
+        """Admit one object and commit it."""
+        record = self.draft(kind, resource, data, old, check=check)
+        self.commit([Event(kind, record)])
+        return record
+
+    def draft(
+        self,
+        kind: EventType,
+        resource: Resource,
+        data: Data,
+        old: Record | None = None,
+        *,
+        ahead: int = 1,
+        check: bool = True,
+    ) -> Record:
+        """An object at the version that is so far ahead, admitted but not yet written."""
+        version = self.journal.version + ahead
+        metadata = data["metadata"]
+        metadata["resourceVersion"] = str(version)
+        raw = encode(data)
+        typed = read_raw(resource, raw, data)
+        if check and kind != "DELETED":
+            self._admission.check(resource, typed, old)
+        return Record(
+            resource,
+            raw,
+            namespace=metadata.get("namespace", ""),
+            name=metadata["name"],
+            uid=metadata["uid"],
+            version=version,
+            manifest=typed.manifest,
+        )
+
+    def commit(self, events: list[Event]) -> None:
+        self.journal.commit(events)
+        for event in events:
+            self._admission.follow(event)

@@ -1,0 +1,61 @@
+"""`reprieve explain` for quota workloads: the decision, who takes its quota, or what keeps it safe."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders.pods import to_yaml
+from tests.builders.quota import condition, flavor, queue, workload
+from tests.cli.command import reprieve
+from tests.paths import EXAMPLES
+
+COHORT = EXAMPLES / "05-quota-cohort"
+
+
+def explain(*options: str) -> list[str]:
+    done = reprieve("explain", "-f", str(COHORT), *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_pending_workload_is_explained_by_its_decision() -> None:
+    lines = explain("--for", "workload/genomics/outbreak-scan")
+    assert lines[0] == (
+        "Workload/climate/hindcast makes way for Workload/genomics/outbreak-scan in genomics. "
+        "It needs 4 cpu of climate's 4 borrowed ones; climate stays at its nominal 8."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        ("climate/hindcast", "has to make way for Workload/genomics/outbreak-scan: climate borrows"),
+        ("climate/ensemble-1", "does not make way for Workload/genomics/outbreak-scan: the preemptor fits beside it."),
+        ("archive/compaction", "does not make way for Workload/genomics/outbreak-scan: archive is within its nominal"),
+    ],
+)
+def test_an_admitted_workload_is_told_who_takes_its_quota_or_why_it_is_safe(name: str, want: str) -> None:
+    where, why = explain("--for", f"workload/{name}")
+    assert where.startswith(f"Workload/{name} is admitted by {name.partition('/')[0]}, which uses")
+    assert want in why
+
+
+def test_why_not_names_the_rule_that_spares_another_workload() -> None:
+    asked = ("--for", "workload/genomics/outbreak-scan", "--why-not")
+    assert explain(*asked, "workload/archive/compaction")[1] == (
+        "Workload/archive/compaction stays: archive is within its nominal quota."
+    )
+    assert explain(*asked, "workload/climate/hindcast")[1].startswith(
+        "Workload/climate/hindcast does make way: climate"
+    )
+
+
+def test_a_workload_that_was_preempted_is_told_for_what() -> None:
+    leaving = workload("leaving", "a", on="default", cpu=1, evicted="Preempted")
+    leaving["status"]["conditions"].append(condition("Preempted", "2026-01-01T11:00:00Z", reason="InClusterQueue"))
+    objects = [flavor(), *queue("a", {"default": {"cpu": 1}}), leaving]
+    done = reprieve("explain", "-f", "-", "--for", "workload/default/leaving", stdin=to_yaml(*objects))
+    first, second, third = done.stdout.splitlines()
+    assert first == "Workload/default/leaving is being evicted from a, which uses 1 cpu on default (nominal 1)."
+    assert "InClusterQueue" in second
+    assert third == "Nobody who is pending needs anyone to make way."

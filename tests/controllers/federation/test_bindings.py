@@ -1,0 +1,192 @@
+"""From policy to binding: which policy a template falls under, what its binding says, and what does not change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reprieve.configuration import Settings
+from reprieve.manifests.core import Controller, Job
+from reprieve.manifests.karmada import ResourceBinding
+from reprieve.manifests.scheduling import PriorityClass
+from reprieve.policies.federation.policy import FederationPolicy
+from reprieve.policies.federation.propagation import make_binding, select_policy
+from reprieve.world import World
+from tests.builders.pods import Dict, container, manifest, metadata, priority_class, without_nothing
+from tests.generators.federations import GATES, binding, world_of
+
+ON = Settings(feature_gates=GATES)
+
+
+def deployment(name: str = "web", *, priority: str | None = None, labels: dict[str, str] | None = None) -> Dict:
+    pods = without_nothing(containers=[container(cpu="2", memory="1Gi")], priorityClassName=priority)
+    spec = {"replicas": 3, "template": {"spec": pods}}
+    return manifest("apps/v1", "Deployment", metadata(name, "shop", labels=labels), spec=spec)
+
+
+def job() -> Dict:
+    spec = {"parallelism": 4, "template": {"spec": {"containers": [container(gpu="1")]}}}
+    return manifest("batch/v1", "Job", metadata("train", "shop"), spec=spec)
+
+
+def policy(name: str, *, everywhere: bool = False, kind: str = "Deployment", **fields: Any) -> Dict:
+    """A policy; `target`, `labels` say what it selects, `source` and `class_name` its priority."""
+    api = "batch/v1" if kind == "Job" else "apps/v1"
+    labels = fields.pop("labels", None)
+    selector = without_nothing(
+        apiVersion=api,
+        kind=kind,
+        name=fields.pop("target", None),
+        namespace=fields.pop("namespace", None),
+        labelSelector={"matchLabels": labels} if labels else None,
+    )
+    source, class_name = fields.pop("source", None), fields.pop("class_name", None)
+    asked = without_nothing(priorityClassSource=source, priorityClassName=class_name)
+    spec = without_nothing(resourceSelectors=[selector], schedulePriority=asked, **fields)
+    return manifest(
+        "policy.karmada.io/v1alpha1",
+        "ClusterPropagationPolicy" if everywhere else "PropagationPolicy",
+        metadata(name, None if everywhere else "shop"),
+        spec=spec,
+    )
+
+
+def template(world: World, name: str = "web") -> Controller:
+    found = world.get(Controller, name, "shop", called="Deployment")
+    assert isinstance(found, Controller)
+    return found
+
+
+def made(world: World, settings: Settings = ON) -> ResourceBinding:
+    found = make_binding(world, settings, template(world))
+    assert found is not None
+    return found
+
+
+def carried(world: World, settings: Settings = ON) -> tuple[int, str] | None:
+    found = made(world, settings).spec.schedule_priority
+    return (found.priority, found.preemption_policy) if found else None
+
+
+SELECTIONS = [
+    ("a policy that names it", [policy("a", target="web"), policy("b", target="other")], "a"),
+    ("one by labels over one by kind", [policy("a"), policy("b", labels={"app": "web"})], "b"),
+    ("one by name over one by labels", [policy("a", labels={"app": "web"}), policy("b", target="web")], "b"),
+    ("a namespaced one over one for all", [policy("a", everywhere=True, target="web", priority=9), policy("b")], "b"),
+    ("the higher priority over the closer selector", [policy("a", target="web"), policy("b", priority=1)], "b"),
+    ("the first by name of equals", [policy("b"), policy("a")], "a"),
+    ("nothing of another kind", [policy("a", kind="Job")], ""),
+    ("nothing of another namespace", [policy("a", everywhere=True, namespace="bank")], ""),
+    ("nothing with other labels", [policy("a", labels={"app": "api"})], ""),
+]
+
+
+@pytest.mark.parametrize(("policies", "want"), [case[1:] for case in SELECTIONS], ids=[case[0] for case in SELECTIONS])
+def test_a_template_falls_under(policies: list[Dict], want: str) -> None:
+    world = world_of(deployment(labels={"app": "web"}), *policies)
+    found = select_policy(world, template(world))
+    assert (found.name if found else "") == want
+
+
+def test_the_binding_says_what_template_and_policy_say() -> None:
+    placement = {"clusterAffinity": {"clusterNames": ["m1"]}}
+    world = world_of(deployment(), policy("p", placement=placement, schedulerName="mine"))
+    found = made(world)
+    assert (found.kind, found.namespace, found.name) == ("ResourceBinding", "shop", "web-deployment")
+    assert (found.spec.resource.kind, found.spec.resource.name, found.spec.replicas) == ("Deployment", "web", 3)
+    assert found.spec.replica_requirements is not None
+    assert found.spec.replica_requirements.resource_request.to_manifest() == {"cpu": "2", "memory": "1Gi"}
+    assert (found.spec.scheduler_name, found.spec.schedule_priority) == ("mine", None)
+    assert found.spec.placement is not None
+    assert found.metadata.annotations["propagationpolicy.karmada.io/name"] == "p"
+
+
+def test_a_job_has_as_many_replicas_as_it_runs_at_once() -> None:
+    world = world_of(job(), policy("p", kind="Job"))
+    template_of_job: Job = world.get(Job, "train", "shop")  # type: ignore[assignment]
+    found = make_binding(world, ON, template_of_job)
+    assert found is not None
+    assert (found.name, found.spec.replicas) == ("train-job", 4)
+
+
+def test_a_template_that_no_policy_means_has_no_binding() -> None:
+    world = world_of(deployment())
+    assert make_binding(world, ON, template(world)) is None
+
+
+HIGH, LOW = priority_class("high", 100), priority_class("low", 1, policy="Never")
+DEFAULT = priority_class("default", 7, default=True)
+NEVER_ZERO = (0, "Never")
+KUBE, POD, FEDERATED = "KubePriorityClass", "PodPriorityClass", "FederatedPriorityClass"
+PRIORITIES = [
+    ("the named class", [HIGH], KUBE, "high", None, (100, "PreemptLowerPriority")),
+    ("a class that never preempts", [LOW], KUBE, "low", None, (1, "Never")),
+    ("no name, the default", [HIGH, DEFAULT], KUBE, None, None, (7, "PreemptLowerPriority")),
+    ("a missing class, the default", [DEFAULT], KUBE, "gone", None, (7, "PreemptLowerPriority")),
+    ("a missing class, no default", [HIGH], KUBE, "gone", None, NEVER_ZERO),
+    ("the class of the pods", [HIGH], POD, None, "high", (100, "PreemptLowerPriority")),
+    ("a missing class of the pods, the default", [DEFAULT], POD, None, "gone", (7, "PreemptLowerPriority")),
+    ("pods without a class, no default", [HIGH], POD, None, None, NEVER_ZERO),
+    ("a class that no API defines yet", [HIGH, DEFAULT], FEDERATED, "high", None, NEVER_ZERO),
+]
+
+
+@pytest.mark.parametrize(
+    ("classes", "source", "name", "of_pods", "want"), [case[1:] for case in PRIORITIES], ids=[c[0] for c in PRIORITIES]
+)
+def test_the_binding_carries_the_priority_of(
+    classes: list[Dict], source: str, name: str | None, of_pods: str | None, want: tuple[int, str]
+) -> None:
+    asks = policy("p", source=source, class_name=name)
+    assert carried(world_of(*classes, deployment(priority=of_pods), asks)) == want
+
+
+def test_without_the_gate_the_binding_carries_no_priority() -> None:
+    world = world_of(HIGH, deployment(), policy("p", source=KUBE, class_name="high"))
+    assert carried(world, Settings()) is None
+
+
+def test_a_class_that_changes_or_goes_does_not_change_a_binding() -> None:
+    world = world_of(HIGH, deployment(), policy("p", source=KUBE, class_name="high"))
+    world.put(made(world))
+    for change in (priority_class("high", 5), None):
+        if change is None:
+            world.delete(PriorityClass, "high")
+        else:
+            world.put(next(iter(world_of(change).all(PriorityClass))))
+        assert carried(world) == (100, "PreemptLowerPriority")
+        found = FederationPolicy(world, ON).federation.find(("ResourceBinding", "shop", "web-deployment"))
+        assert found is not None
+        assert found.priority == 100
+
+
+def test_a_policy_that_names_another_class_does_change_it() -> None:
+    world = world_of(HIGH, LOW, deployment(), policy("p", source=KUBE, class_name="high"))
+    world.put(made(world))
+    renamed = world_of(policy("p", source=KUBE, class_name="low"))
+    for item in renamed.all(type(select_policy(world, template(world)))):
+        world.put(item)
+    assert carried(world) == (1, "Never")
+
+
+def test_a_binding_that_exists_keeps_its_clusters() -> None:
+    placed = binding("web-deployment", on={"m1": 3}, replicas=3)
+    placed["metadata"]["namespace"] = "shop"
+    world = world_of(deployment(), policy("p"), placed)
+    assert [target.name for target in made(world).spec.clusters] == ["m1"]
+
+
+def test_a_binding_that_names_no_policy_has_that_of_its_template() -> None:
+    bound = binding("web-deployment")
+    bound["metadata"]["namespace"] = "shop"
+    bound["spec"]["resource"].update(name="web", namespace="shop")
+    world = world_of(HIGH, deployment(), policy("p", source=KUBE, class_name="high"), bound)
+    federation = FederationPolicy(world, ON).federation
+    key = ("ResourceBinding", "shop", "web-deployment")
+    assert [facts.priority for facts in federation.bindings] == [100]
+    world.delete(PriorityClass, "high")
+    federation.refresh()
+    found = federation.find(key)
+    assert found is not None
+    assert (found.priority, found.preemption_policy) == (0, "Never")

@@ -1,0 +1,93 @@
+"""Member clusters, policies and bindings for tests, as a user would write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.configuration import Settings
+from reprieve.manifests.loading import load_objects
+from reprieve.policies.federation.bindings import BindingFacts
+from reprieve.policies.federation.policy import FederationPolicy
+from reprieve.world import World
+from tests.builders.pods import Dict, manifest, metadata, resources, without_nothing
+
+GATES = {"PriorityBasedScheduling": True, "PriorityBasedPreemptiveScheduling": True}
+DIVIDED: Dict = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+DUPLICATED: Dict = {"replicaSchedulingType": "Duplicated"}
+
+
+def weighted(*rules: tuple[str, int]) -> Dict:
+    """Static weights by cluster; without any, dynamic ones."""
+    static = [{"targetCluster": {"clusterNames": [name]}, "weight": weight} for name, weight in rules]
+    preference: Dict = {"staticWeightList": static} if rules else {"dynamicWeight": "AvailableReplicas"}
+    return {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": preference,
+    }
+
+
+def cluster(name: str = "m1", *, cpu: str = "10", used: str = "0", **fields: Any) -> Dict:
+    """A ready member cluster; `gpu` and `gpu_used` where it has some, anything else goes into its spec."""
+    gpu, gpu_used = fields.pop("gpu", None), fields.pop("gpu_used", None)
+    labels, ready = fields.pop("labels", None), fields.pop("ready", True)
+    status = {
+        "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        "resourceSummary": {
+            "allocatable": resources(cpu=cpu, gpu=gpu),
+            "allocated": resources(cpu=used, gpu=gpu_used),
+        },
+    }
+    meta = metadata(name, labels=labels)
+    return manifest("cluster.karmada.io/v1alpha1", "Cluster", meta, spec=fields, status=status)
+
+
+def binding(
+    name: str,
+    *,
+    priority: int | None = None,
+    policy: str | None = "PreemptLowerPriority",
+    on: dict[str, int] | None = None,
+    replicas: int = 1,
+    kind: str = "ResourceBinding",
+    scheduling: Dict | None = DIVIDED,
+    spread: list[Dict] | None = None,
+    reach: list[str] | None = None,
+    placement: Dict | None = None,
+    created: str | None = None,
+    spec: Dict | None = None,
+    status: Dict | None = None,
+    **amounts: Any,
+) -> Dict:
+    """A binding: scheduled when it is `on` clusters, with so many replicas each; pending when not."""
+    meta = metadata(name, "default" if kind == "ResourceBinding" else None, created=created)
+    placed = without_nothing(
+        clusterAffinity={"clusterNames": reach} if reach else None,
+        replicaScheduling=scheduling,
+        spreadConstraints=spread,
+    )
+    whole = without_nothing(
+        resource={"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name},
+        replicas=replicas,
+        replicaRequirements={"resourceRequest": resources(**amounts)} if amounts else None,
+        placement={**placed, **(placement or {})},
+        clusters=[{"name": cluster, "replicas": count} for cluster, count in (on or {}).items()],
+        schedulePriority=without_nothing(priority=priority, preemptionPolicy=policy) if priority is not None else None,
+    )
+    return manifest("work.karmada.io/v1alpha2", kind, meta, spec={**whole, **(spec or {})}, status=status)
+
+
+def world_of(*objects: Dict) -> World:
+    loaded = load_objects(objects)
+    assert not loaded.errors
+    return World(loaded.objects)
+
+
+def policy_of(*objects: Dict, gates: dict[str, bool] | None = None) -> FederationPolicy:
+    return FederationPolicy(world_of(*objects), Settings(feature_gates=GATES if gates is None else gates))
+
+
+def asked(policy: FederationPolicy, name: str, kind: str = "ResourceBinding") -> BindingFacts:
+    found = policy.federation.find((kind, "default" if kind == "ResourceBinding" else "", name))
+    assert found is not None
+    return found

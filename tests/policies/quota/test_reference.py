@@ -1,0 +1,45 @@
+"""The quota policy against a slow one written straight from the rules: the same victims for the same reasons."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from reprieve.configuration import configure
+from reprieve.manifests.loading import load_objects
+from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.world import World
+from tests.generators.quota import RandomQuota, random_quotas
+from tests.reference.quota import Reference, Request, Victims
+from tests.reference.quota_sharing import FairReference
+from tests.reference.quota_tree import Tree
+
+UNITS = {"cpu": 1000}
+
+
+def policy_over(world: RandomQuota) -> QuotaPolicy:
+    return QuotaPolicy(World(load_objects(world.objects).objects), configure(world.config))
+
+
+@given(random_quotas())
+@settings(max_examples=150)
+def test_the_same_workloads_make_way_as_when_everything_is_counted_anew(world: RandomQuota) -> None:
+    policy = policy_over(world)
+    created = {item["metadata"]["name"]: item["metadata"].get("creationTimestamp", "") for item in world.objects}
+    for waiting in policy.quota.waiting.values():
+        for facts in waiting:
+            nominee = policy.nominate(facts)
+            usage = {key: amount // UNITS.get(key[1], 1) for key, amount in nominee.assignment.usage.items()}
+            contested = nominee.assignment.contested
+            request = Request(nominee.queue.name, facts.priority, created[facts.key[1]], usage, contested)
+            want = expected(world, request) if contested else {}
+            assert {target.facts.unit: target.reason for target in nominee.targets} == want
+
+
+def expected(world: RandomQuota, request: Request) -> Victims:
+    fair = world.config.get("fairSharing")
+    tree = Tree(world.objects)
+    return (
+        FairReference(tree, request).fair(fair["preemptionStrategies"])
+        if fair
+        else Reference(tree, request).classical()
+    )

@@ -1,0 +1,251 @@
+"""Whom a change wakes: everybody it could help, at once; and nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reprieve.configuration import Settings
+from reprieve.stores.resources import BINDINGS, CLUSTERS, NODES, PODS, resource_of
+from tests.builders.federation import DEPLOYMENTS, POLICIES, deployment, policy
+from tests.builders.pods import in_workload, manifest, metadata, pod_group, workload
+from tests.planes.running import Plane, live
+
+IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}}
+ZONE = "topology.kubernetes.io/zone"
+HOST = "kubernetes.io/hostname"
+SOON = 2.0
+"""Much less than the five minutes after which everybody is tried anyway."""
+
+
+def near(app: str, key: str = HOST) -> dict[str, Any]:
+    return {"podAffinity": terms(app, key)}
+
+
+def far(app: str, key: str = HOST) -> dict[str, Any]:
+    return {"podAntiAffinity": terms(app, key)}
+
+
+def terms(app: str, key: str) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+
+
+def on(node: str) -> dict[str, str]:
+    return {HOST: node}
+
+
+# Company
+
+
+def test_a_running_pod_that_gets_a_label_is_company_for_whom_asked_for_it() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="4")
+        await plane.pod("database", cpu="1")
+        await plane.passes(2)
+        await plane.pod("web", cpu="1", affinity=near("database"))
+        await plane.passes(20)
+        assert await plane.where("web") == ""
+        await plane.change(PODS, "database", {"metadata": {"labels": {"app": "database"}}})
+        await plane.passes(SOON)
+        assert await plane.where("web") == "n1"
+
+    live(story)
+
+
+def test_a_pod_that_kept_others_away_leaves_room_everywhere() -> None:
+    async def story(plane: Plane) -> None:
+        for name in ("n1", "n2"):
+            await plane.node(name, cpu="4", labels={ZONE: "z"})
+        await plane.pod("filler", cpu="3500m", nodeSelector=on("n1"))
+        await plane.passes(2)
+        await plane.pod("hermit", cpu="500m", affinity=far("web", ZONE), nodeSelector=on("n1"))
+        await plane.passes(2)
+        await plane.pod("web", cpu="2", labels={"app": "web"})  # too large for n1, whoever leaves it
+        await plane.passes(20)
+        assert (await plane.where("hermit"), await plane.where("web")) == ("n1", "")
+        await plane.store.delete(PODS, "hermit", "default", grace=0)
+        await plane.passes(SOON)
+        assert await plane.where("web") == "n2"
+
+    live(story)
+
+
+def test_a_node_that_moves_to_another_zone_takes_along_whom_it_keeps_away() -> None:
+    async def story(plane: Plane) -> None:
+        for name in ("n1", "n2"):
+            await plane.node(name, cpu="4", labels={ZONE: "z"})
+        await plane.pod("hermit", cpu="4", affinity=far("web", ZONE), nodeSelector=on("n1"))
+        await plane.passes(2)
+        await plane.pod("web", cpu="2", labels={"app": "web"})
+        await plane.passes(20)
+        assert await plane.where("web") == ""
+        await plane.change(NODES, "n1", {"metadata": {"labels": {ZONE: "another"}}})
+        await plane.passes(SOON)
+        assert await plane.where("web") == "n2"
+
+    live(story)
+
+
+# Groups
+
+
+def test_a_group_is_tried_again_when_the_pod_for_which_it_was_refused_is_deleted() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="4")
+        await plane.priority("p", 10)
+        await plane.priority("q", 20)
+        await plane.apply(pod_group("g", gang=2, priorityClassName="p"))
+        for name, priority in (("odd", "q"), ("w0", "p"), ("w1", "p")):
+            await plane.pod(name, cpu="1", priority=priority, **IN_GROUP)
+        await plane.passes(15)
+        assert [await plane.where(name) for name in ("w0", "w1")] == ["", ""]
+        await plane.store.delete(PODS, "odd", "default")
+        await plane.passes(SOON)
+        assert [await plane.where(name) for name in ("w0", "w1")] == ["n1", "n1"]
+
+    live(story)
+
+
+def test_room_helps_a_pod_by_the_priority_of_its_group() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="4")
+        for name, value in (("mid", 50), ("high", 100), ("top", 1000)):
+            await plane.priority(name, value)
+        await plane.pod("leaves", cpu="1", priority="top")
+        await plane.pod("stays", cpu="2", priority="top")
+        await plane.pod("below", cpu="1", priority="mid")
+        await plane.passes(3)
+        await plane.apply(workload("w", gang=1, priorityClassName="high"))
+        await plane.pod("p", cpu="2", **in_workload("w"))
+        await plane.passes(20)
+        assert await plane.where("p") == ""
+        await plane.store.delete(PODS, "leaves", "default", grace=0)
+        await plane.passes(SOON)
+        assert (await plane.where("p"), await plane.where("below")) == ("n1", "gone")
+
+    live(story)
+
+
+async def decisions(plane: Plane) -> int:
+    await plane.passes(1)
+    return sum(item["times"] for item in plane.plane.history.decisions(limit=10_000))
+
+
+async def wait_in_groups(plane: Plane, count: int) -> None:
+    """Groups for which there is no room, and which have been told so."""
+    await plane.node("n1", cpu="1")
+    await plane.priority("p", 10)
+    for number in range(count):
+        await plane.apply(pod_group(f"g{number}", gang=2, priorityClassName="p"))
+        for name in (f"a{number}", f"b{number}"):
+            await plane.pod(name, cpu="4", priority="p", schedulingGroup={"podGroupName": f"g{number}"})
+    await plane.passes(20)
+
+
+def test_a_group_that_comes_or_goes_wakes_nobody_else() -> None:
+    async def story(plane: Plane) -> None:
+        await wait_in_groups(plane, 5)
+        before = await decisions(plane)
+        assert before > 0
+        groups = resource_of("scheduling.k8s.io/v1beta1", "PodGroup")
+        assert groups is not None
+        for number in range(5):
+            await plane.apply(pod_group(f"empty{number}", gang=2))
+            await plane.passes(0.2)
+            await plane.change(groups, f"empty{number}", {"metadata": {"labels": {"a": "b"}}})
+            await plane.change(groups, f"g{number}", {"metadata": {"labels": {"a": "b"}}})
+            await plane.passes(0.2)
+            await plane.store.delete(groups, f"empty{number}", "default")
+        assert await decisions(plane) == before
+
+    live(story)
+
+
+@pytest.mark.parametrize("composite", [False, True])
+def test_a_group_that_is_made_after_its_pods_wakes_them(composite: bool) -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="2")
+        await plane.priority("p", 10)
+        above: dict[str, Any] = {"parentCompositePodGroupName": "top"} if composite else {"priorityClassName": "p"}
+        for name in ("a", "b"):
+            await plane.pod(name, cpu="1", priority="p", **IN_GROUP)
+        await plane.passes(15)
+        assert await plane.where("a") == ""
+        await plane.apply(pod_group("g", gang=2, version="v1alpha3", **above))
+        if composite:
+            await plane.passes(15)
+            assert await plane.where("a") == ""  # its pods are above the group's own priority, until the other exists
+            about = metadata("top", "default")
+            spec = {"schedulingPolicy": {"basic": {}}, "priorityClassName": "p"}
+            await plane.apply(manifest("scheduling.k8s.io/v1alpha3", "CompositePodGroup", about, spec=spec))
+        await plane.passes(SOON)
+        assert [await plane.where(name) for name in ("a", "b")] == ["n1", "n1"]
+
+    live(story, Settings(validate=True, feature_gates={"CompositePodGroup": True}))
+
+
+def test_a_gang_whose_pods_come_together_is_queued_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(plane: Plane) -> None:
+        queue = plane.plane.scheduler.queue
+        push, pushed = queue.push, []
+
+        def counted(unit: str, priority: int = 0) -> None:
+            pushed.append((unit, priority))
+            push(unit, priority)
+
+        monkeypatch.setattr(queue, "push", counted)
+        await plane.priority("p", 10)
+        await plane.apply(pod_group("g", gang=100, priorityClassName="p"))
+        for number in range(100):
+            await plane.pod(f"w{number}", cpu="1", priority="p", **IN_GROUP)
+        await plane.passes(1)
+        assert [item for item in pushed if item[0].startswith("PodGroup/")] == [("PodGroup/default/g", 10)]
+
+    live(story)
+
+
+# Bindings
+
+
+def test_a_binding_that_is_over_leaves_its_room_to_others() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.priority("low", 1)
+        await plane.store.create(CLUSTERS, {**CLUSTER, "metadata": {"name": "m1"}})
+        await plane.store.patch(CLUSTERS, "m1", "", {"status": CLUSTER_STATUS}, subresource="status")
+        named = {"apiVersion": POLICIES.api_version, "kind": POLICIES.kind}
+        await plane.store.create(POLICIES, policy("low") | named)
+        for name in ("d1", "d2"):
+            made = deployment(name, cpu="2") | {"apiVersion": "apps/v1", "kind": "Deployment"}
+            await plane.store.create(DEPLOYMENTS, made)
+            await plane.passes(20)
+        first = await plane.binding("d1")
+        assert first.data["spec"]["clusters"]
+        assert not (await plane.binding("d2")).data["spec"].get("clusters")
+        known = first.data.get("status", {}).get("conditions") or []
+        status = {"status": {"conditions": [*known, said("Finished")]}}
+        await plane.store.patch(BINDINGS, first.name, "default", status, subresource="status")
+        await plane.passes(SOON)
+        assert (await plane.binding("d2")).data["spec"]["clusters"] == [{"name": "m1", "replicas": 1}]
+
+    live(story)
+
+
+def said(kind: str) -> dict[str, str]:
+    return {
+        "type": kind,
+        "status": "True",
+        "reason": "Said",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+
+
+CLUSTER = {"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "spec": {}}
+"""A member cluster that no agent plays: one that reports seldom."""
+CLUSTER_STATUS = {
+    "conditions": [said("Ready")],
+    "apiEnablements": [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment", "name": "deployments"}]}],
+    "resourceSummary": {"allocatable": {"cpu": "2", "pods": "100"}, "allocated": {}},
+}

@@ -7,31 +7,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from reprieve import texts
 from reprieve.configuration import Settings, configure
-from reprieve.engine.plan import Plan
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import Loaded, load, load_objects, load_text
-from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import InvalidInput, in_order
-from reprieve.planning.questions import PREEMPTOR, Preemptor, Unsupported, moment_of, no_such_unit, question, unit_of
-from reprieve.planning.quota import forced_flavors, quota_cycle, quota_priorities
+from reprieve.planning.questions import PREEMPTOR, UnitAsked, Unsupported, asked_of, moment_of, no_such_unit, question
 from reprieve.planning.result import Decision, Result, decision
 from reprieve.planning.survey import survey
-from reprieve.policies.deciding import Deciding, Waiting, pod_alone
-from reprieve.policies.federation.bindings import BindingFacts
-from reprieve.policies.queue.limits import quota_plans as quota_plans_of_queues
-from reprieve.policies.quota import plans as quota_plans
-from reprieve.policies.quota.workloads import WorkloadFacts
-from reprieve.world import PodFacts, World, microseconds
+from reprieve.policies.registry import Asked, Known, NothingToDecide, Policies, Preemptor
+from reprieve.world import World, microseconds
 
 
 def plan(
     objects: str | Path | Iterable[Any],
     *,
-    preemptor: Preemptor | None = None,
+    preemptor: UnitAsked | None = None,
     now: str | datetime | None = None,
     config: Mapping[str, Any] | None = None,
     feature_gates: Mapping[str, bool] | None = None,
@@ -62,7 +53,7 @@ def decide(
     loaded: Loaded,
     *,
     settings: Settings,
-    preemptor: Preemptor | None = None,
+    preemptor: UnitAsked | None = None,
     now: str | datetime | None = None,
     assignment: Mapping[str, str] | None = None,
 ) -> Result:
@@ -89,169 +80,74 @@ class Planner:
         self.settings = settings
         self.now = now
         self._moment = microseconds(now)
-        self._deciding = Deciding(self.world, settings, self._moment)
-        self._quota = self._deciding.quota
-        self._federation = self._deciding.federation
+        self.policies = Policies(self.world, settings, self._moment)
         admission = [problem for problem in loaded.problems if problem.stage == "admission"]
         problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world, settings)]
         self.warnings = in_order([*loaded.warnings, *(problem.as_warning() for problem in problems)])
 
-    def single(self, preemptor: Preemptor, assignment: Mapping[str, Any] | None = None) -> Result:
+    def single(self, unit: UnitAsked, assignment: Mapping[str, Any] | None = None) -> Result:
         """The decision for one unit; `assignment` gives a quota workload its flavors."""
-        binding = self.binding(preemptor)
-        if binding is not None:
-            priorities = binding_priorities([binding])
-            return self._result([decision(self._federation.decide(binding))], priorities=priorities)
-        workload = self.quota_workload(preemptor)
-        if workload is not None:
-            return self._quota_answer(workload, assignment)
-        waiting = self.preemptor(preemptor)
-        return self._result([self.answer(waiting, self.decide(waiting))], priorities=_priorities([waiting]))
+        one = self.preemptor(asked_of(unit)._replace(assignment=assignment))
+        made = decision(self.policies.decide(one, self._moment))
+        resolved = self.policies[one.policy].priorities([one])
+        return self._result([made], {unit: shown for unit, shown in resolved.items() if unit == one.unit})
+
+    def preemptor(self, asked: Asked) -> Preemptor:
+        """The unit of that name, if there is anything to decide for it."""
+        try:
+            found = self.policies.find(asked)
+        except NothingToDecide as why:
+            raise question(str(why), about=why.about) from None
+        if found is None:
+            raise self._unknown(asked)
+        return found
+
+    def known(self, unit: UnitAsked, *, about: str = PREEMPTOR) -> Known | None:
+        """The unit of that name, whether it waits or not; None: it is known as one that waits only, such as a group."""
+        asked = asked_of(unit, about=about)
+        found = self.policies.known(asked)
+        if found is None and self._waits_only(asked, about):
+            return None
+        if found is None:
+            raise self._unknown(asked, about=about)
+        return found
+
+    def _waits_only(self, asked: Asked, about: str) -> bool:
+        return about == PREEMPTOR and self.policies.find(asked) is not None
+
+    def _unknown(self, asked: Asked, *, about: str = PREEMPTOR) -> Exception:
+        deciding = self.policies.of_kind(asked.kind)
+        if not deciding:
+            return Unsupported(texts.no_policy_for(asked.kind))
+        names = [name for entry in deciding for name in entry.names()]
+        return no_such_unit(asked.unit, names, about=about)
 
     def cycle(self) -> Result:
         """One pass over all that is pending, the most important first; later ones see what earlier ones were given."""
-        quota = quota_cycle(self._quota)
-        pending = sorted(self.waiting(), key=lambda waiting: (-waiting.priority, waiting.created, waiting.unit))
-        decisions: list[Decision] = list(quota.decisions)
-        if self._deciding.queues is not None:
-            for made in quota_plans_of_queues(self._deciding.queues):
-                decisions.append(decision(made))
-                commit(self.world, [], made)
-        admitted: list[str] = list(quota.admitted)
-        left: list[str] = list(quota.left)
-        for waiting in pending:
-            made = self.decide(waiting)
-            decisions.append(self.answer(waiting, made))
-            (admitted if made.outcome == "Fits" else left).append(waiting.unit)
-            commit(self.world, waiting.pods, made)
-        bindings = self._federation.pending()
-        for binding in bindings:
-            made = self._federation.decide(binding)
-            decisions.append(decision(made))
-            (admitted if made.outcome == "Fits" else left).append(binding.unit)
-            self._federation.commit(made)
-        order = [*quota.order, *(waiting.unit for waiting in pending), *(binding.unit for binding in bindings)]
-        priorities = {
-            **quota.priorities,
-            **_priorities(pending),
-            **binding_priorities(self._federation.federation.bindings),
-        }
-        result = self._result(decisions, admitted, left, order, priorities)
-        return msgspec.structs.replace(result, flavors=quota.flavors, counts=quota.counts)
+        result = self._result([])
+        for ledger in self.policies.ledgers():
+            self._cycle_over(ledger, result)
+        return result
 
-    def binding(self, preemptor: Preemptor, *, about: str = PREEMPTOR) -> BindingFacts | None:
-        """The binding that is asked about; None: it is something else."""
-        kind, namespace, name = unit_of(preemptor, about=about)
-        if kind not in ("ResourceBinding", "ClusterResourceBinding"):
-            return None
-        facts = self._federation.federation.find((kind, namespace, name))
-        if facts is None:
-            known = [other.unit for other in self._federation.federation.bindings]
-            raise no_such_unit(f"{kind}/{namespace}/{name}", known, about=about)
-        return facts
+    def _cycle_over(self, ledger: str, result: Result) -> None:
+        entries = [entry for entry in self.policies if entry.ledger == ledger]
+        pending = self.policies.pending(ledger)
+        waiting = [unit for entry in entries for unit in entry.waiting()]
+        for entry in entries:
+            own = [one for one in pending if one.policy == entry.name]
+            result.priorities.update(entry.priorities(own))
+        decided: set[str] = set()
+        for one in self.policies.cycle(ledger, pending, self._moment):
+            result.decisions.append(decision(one.plan))
+            decided.add(one.plan.preemptor)
+            entry = self.policies[one.preemptor.policy]
+            for field, values in entry.answer(one).items():
+                getattr(result, field).update(values)
+            if entry.places_units:
+                result.order.append(one.preemptor.unit)
+                (result.admitted if one.plan.outcome == "Fits" else result.left).append(one.preemptor.unit)
+        result.left.extend(sorted({*waiting} - decided))
 
-    def quota_workload(self, preemptor: Preemptor, *, about: str = PREEMPTOR) -> WorkloadFacts | None:
-        """The quota workload that is asked about; two APIs have a kind of that name, so a mapping may say which."""
-        kind, namespace, name = unit_of(preemptor, about=about)
-        version = str(preemptor.get("apiVersion", "")) if isinstance(preemptor, Mapping) else ""
-        if kind != "Workload" or version.startswith("scheduling.k8s.io/"):
-            return None
-        return self._quota.quota.find((namespace, name))
-
-    def _quota_answer(self, facts: WorkloadFacts, assignment: Mapping[str, Any] | None) -> Result:
-        if facts.workload.status.admission is not None:
-            raise question(texts.already_admitted(facts.unit, facts.workload.status.admission.cluster_queue))
-        if not self._quota.quota.takes(facts):
-            raise question(texts.no_queue(facts.unit, facts.workload.spec.queue_name))
-        made = quota_plans.single(self._quota, self._quota.nominate(facts, forced_flavors(assignment)))
-        return self._result([decision(made)], priorities=quota_priorities([facts]))
-
-    def waiting(self) -> list[Waiting]:
-        """All that is pending: groups, and pods that belong to none."""
-        return self._deciding.waiting()
-
-    def decide(self, waiting: Waiting) -> Plan:
-        return self._deciding.decide(waiting, self._moment)
-
-    def answer(self, waiting: Waiting, made: Plan) -> Decision:
-        return decision(made, never=waiting.never_preempts)
-
-    def pod(self, unit: Preemptor, *, about: str = PREEMPTOR) -> PodFacts:
-        """The pod of that name."""
-        kind, namespace, name = unit_of(unit, about=about)
-        if kind != "Pod":
-            raise Unsupported(texts.no_policy_for(kind))
-        facts = self.world.pods.get((namespace, name))
-        if facts is None:
-            known = [other.unit for other in self.world.pods.values()]
-            raise no_such_unit(f"{kind}/{namespace}/{name}", known, about=about)
-        return facts
-
-    def preemptor(self, unit: Preemptor) -> Waiting:
-        """The unit of that name, if there is anything to decide for it."""
-        kind, namespace, name = unit_of(unit)
-        if kind in ("PodGroup", "Workload"):
-            return self._waiting_group(kind, namespace, name)
-        facts = self.pod(unit)
-        if not facts.pending:
-            raise question(texts.nothing_to_decide(whereabouts(facts)))
-        return pod_alone(facts)
-
-    def _waiting_group(self, kind: str, namespace: str, name: str) -> Waiting:
-        """A group by its name; of a Workload's groups, or a group's replicas, the first that waits."""
-        asked = f"{kind}/{namespace}/{name}"
-        groups = self._deciding.groups.waiting()
-        for known, members in sorted(groups.items()):
-            if known == asked or known.startswith(f"{asked}/"):
-                return self._deciding.as_group(known, members)
-        raise no_such_unit(asked, list(groups))
-
-    def _result(
-        self,
-        decisions: list[Decision],
-        admitted: list[str] | None = None,
-        left: list[str] | None = None,
-        order: list[str] | None = None,
-        priorities: dict[str, dict[str, Any]] | None = None,
-    ) -> Result:
+    def _result(self, decisions: list[Decision], priorities: dict[Any, dict[str, Any]] | None = None) -> Result:
         now = self.now.isoformat().replace("+00:00", "Z")
-        return Result(now, decisions, admitted or [], left or [], order or [], priorities or {}, self.warnings)
-
-
-def commit(world: World, pods: list[PodFacts], made: Plan) -> None:
-    """What a cycle does with a plan, in the world it looks at: victims are gone, places are taken or held."""
-    for victim in made.victims:
-        _, namespace, name = victim.unit.split("/")
-        world.delete(Pod, name, namespace)
-    for facts in pods:
-        node = made.placement.get(facts.unit)
-        if node is None:
-            continue
-        pod = facts.pod
-        if made.outcome == "Fits":
-            spec = msgspec.structs.replace(pod.spec, node_name=node)
-            world.put(msgspec.structs.replace(pod, spec=spec))
-        else:
-            status = msgspec.structs.replace(pod.status, nominated_node_name=node)
-            world.put(msgspec.structs.replace(pod, status=status))
-
-
-def whereabouts(facts: PodFacts) -> str:
-    """What a pod is doing, in a sentence."""
-    gates = [gate.name for gate in facts.pod.spec.scheduling_gates]
-    finished, leaving = facts.pod.finished, facts.pod.terminating
-    return texts.whereabouts(facts.unit, facts.node, finished=finished, leaving=leaving, gates=gates)
-
-
-def binding_priorities(bindings: Iterable[BindingFacts]) -> dict[str, dict[str, Any]]:
-    return {facts.unit: {"priority": facts.priority, "preemptionPolicy": facts.preemption_policy} for facts in bindings}
-
-
-def _priorities(units: Iterable[Waiting]) -> dict[str, dict[str, Any]]:
-    return {
-        waiting.unit: {
-            "priority": waiting.priority,
-            "preemptionPolicy": "Never" if waiting.never_preempts else "PreemptLowerPriority",
-        }
-        for waiting in units
-    }
+        return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {})

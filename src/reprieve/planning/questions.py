@@ -12,8 +12,9 @@ from reprieve import texts
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
 from reprieve.manifests.registry import KINDS, NAMESPACED
+from reprieve.policies.registry import Asked
 
-Preemptor = str | Mapping[str, Any]
+UnitAsked = str | Mapping[str, Any]
 # What a question is made of, as Python calls it; the command line has its own words for them.
 PREEMPTOR, NOW, WHY_NOT = "preemptor", "now", "why_not"
 
@@ -42,27 +43,27 @@ def moment_of(now: str | datetime | None) -> datetime:
         raise question(shown, "it must be a time such as 2026-01-01T12:00:00Z", about=NOW) from None
 
 
-def unit_of(preemptor: Preemptor, *, about: str = PREEMPTOR) -> tuple[str, str, str]:
-    """Kind, namespace and name of the unit that is asked about."""
-    if isinstance(preemptor, Mapping):
-        return _of_mapping(preemptor)
-    parts = preemptor.split("/") if isinstance(preemptor, str) else []
+def asked_of(unit: UnitAsked, *, about: str = PREEMPTOR) -> Asked:
+    """The unit that is asked about: `KIND/NAMESPACE/NAME`, or a mapping as in case files."""
+    if isinstance(unit, Mapping):
+        return _of_mapping(unit)
+    parts = unit.split("/") if isinstance(unit, str) else []
     if len(parts) not in (2, 3, 4) or not parts[0] or not parts[-1]:
-        raise question(f"{found(preemptor)}, which names no unit", _SHAPE, about=about)
+        raise question(f"{found(unit)}, which names no unit", _SHAPE, about=about)
     kind = _kind_of(parts[0], about)
     if len(parts) == 2:
         parts.insert(1, _namespace_of(kind))
-    return kind, parts[1], "/".join(parts[2:])
+    return Asked(kind, parts[1], "/".join(parts[2:]))
 
 
-def _of_mapping(preemptor: Mapping[str, Any]) -> tuple[str, str, str]:
-    kind, name = preemptor.get("kind"), preemptor.get("name")
+def _of_mapping(unit: Mapping[str, Any]) -> Asked:
+    kind, name = unit.get("kind"), unit.get("name")
     if not isinstance(kind, str) or not isinstance(name, str):
         raise question("it needs a kind and a name")
     kind = _kind_of(kind, PREEMPTOR)
-    if preemptor.get("podGroup"):
-        name = f"{name}/{preemptor['podGroup']}"
-    return kind, str(preemptor.get("namespace", _namespace_of(kind))), name
+    if unit.get("podGroup"):
+        name = f"{name}/{unit['podGroup']}"
+    return Asked(kind, str(unit.get("namespace", _namespace_of(kind))), name, str(unit.get("apiVersion", "")))
 
 
 def _kind_of(word: str, about: str) -> str:

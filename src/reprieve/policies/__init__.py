@@ -1,1 +1,17 @@
-"""The policies: each reads like the design it came from."""
+"""The policies: one for each design, and the only place that knows all of them.
+
+Each is registered with the units it decides for. Over one ledger, the earlier one claims a unit first: a pod of a group
+goes with its group, a pod in a queue by its queue, and every other one by itself.
+"""
+
+from __future__ import annotations
+
+from reprieve.policies.federation.entry import FederationEntry
+from reprieve.policies.pod import PodEntry
+from reprieve.policies.podgroup.entry import PodGroupEntry
+from reprieve.policies.queue.entry import LimitEntry, QueueEntry
+from reprieve.policies.quota.entry import QuotaEntry
+from reprieve.policies.registry import register
+
+for _entry in (QuotaEntry, LimitEntry, PodGroupEntry, QueueEntry, PodEntry, FederationEntry):
+    register(_entry.name, _entry)

@@ -16,272 +16,269 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from reprieve import texts
-from reprieve.configuration import Settings
-from reprieve.engine.arrays import Ints
-from reprieve.engine.nodes.budgets import Budgets
-from reprieve.engine.nodes.labels import NodeLabels
-from reprieve.engine.nodes.rules import KnownClass, OnlyLowerPriority, Tolerating
-from reprieve.engine.nodes.scoring import best_node
-from reprieve.engine.nodes.table import NodeTable
-from reprieve.engine.nodes.units import Units
-from reprieve.engine.nodes.view import Outlook, Rule
-from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
-from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reason, Reprieved
-from reprieve.engine.steps import TIE_BREAK, Choice, Criterion, choose
-from reprieve.world import NEVER, PodFacts, World
+from reprieve.engine.arrays import Mask
+from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
+from reprieve.engine.nodes.rules import KnownClass, NodeRule, OnlyLowerPriority, Tolerating
+from reprieve.engine.nodes.victims import VictimSearch
+from reprieve.engine.nodes.view import NodeView
+from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
+from reprieve.engine.plan import Plan, Victim
+from reprieve.engine.preemption import decide
+from reprieve.engine.reasons import LowerPriority, NobodyAsked
+from reprieve.engine.steps import Criterion
+from reprieve.model.names import UnitName
+from reprieve.policies.on_nodes import ON_NODES, commit_pods, known_pod, waiting_pod
+from reprieve.policies.registry import Asked, BaseEntry, Ground, Known, Preemptor
+from reprieve.world import NEVER, PodFacts
 
-NAME = "pod"
 _MOST_SHAPES = 64
-_OTHERS = 5
-"""Of so many nodes that could have been chosen a brief record tells, too."""
+NodesAtOnce = str
+"""The one domain of this policy stands for all nodes, which are searched together."""
+ALL_NODES: NodesAtOnce = "nodes"
+
+
+class PodView:
+    """All nodes as one pod finds them at one moment, and the search over them as far as it was made."""
+
+    def __init__(self, facts: PodFacts, nodes: NodeView) -> None:
+        self.facts = facts
+        self.nodes = nodes
+        self.now = 0
+        self.search: VictimSearch | None = None
+
+    @property
+    def unit(self) -> UnitName:
+        return self.facts.unit
 
 
 class PodPolicy:
-    """Decides for single pods over one world, which may change between decisions."""
+    """Decides for single pods over one world."""
 
-    def __init__(self, world: World, settings: Settings) -> None:
-        self.world = world
-        self.settings = settings
-        self.table = NodeTable(world, Units(world, settings))
-        self.labels = NodeLabels(self.table)
-        self._budgets = Budgets(self.table)
-        self._budgets_epoch = self.table.epoch
-        self._outlooks: dict[object, Outlook] = {}
+    name = "pod"
+
+    def __init__(self, ledger: NodeLedger) -> None:
+        self._ledger = ledger
+        self._table = ledger.table
+        self._kept: dict[object, PodView] = {}
         self._latest = 0
 
-    def decide(self, facts: PodFacts, now: int) -> Plan:
-        """The plan for one pending pod, at a moment in microseconds since 1970."""
-        self.table.sync()
-        before = self.table.fingerprint() if self.settings.validate else ""
-        outlook = self._outlook(facts, now)
-        plan = self._fits(facts, outlook) or self._held_back(facts, outlook) or self._preempt(facts, outlook, now)
-        if before and self.table.fingerprint() != before:
-            raise AssertionError(f"the search for {facts.unit} left the ledger changed")
-        return plan
+    def view(self, preemptor: PodFacts, now: int) -> PodView:
+        """Kept for pods of one shape and renewed where nodes have changed, or made anew."""
+        self._ledger.sync()
+        shape = self._shape(preemptor)
+        view = self._kept.get(shape)
+        if view is not None and view.nodes.current:
+            view.facts = preemptor
+            view.nodes.follow(preemptor)
+        else:
+            view = PodView(preemptor, self._ledger.view(preemptor))
+            if len(self._kept) >= _MOST_SHAPES:
+                self._kept.clear()
+            if view.nodes.company is None:
+                self._kept[shape] = view
+        # Tolerations that had run out hold again when the clock is set back.
+        if view.search is not None and not view.now <= now < view.search.good_until:
+            view.search = None
+        view.now = now
+        return view
 
-    # 1. Fits
+    def _shape(self, facts: PodFacts) -> object:
+        """What makes two pods alike to the search; pods that mind those around them are never alike."""
+        spec = facts.pod.spec
+        placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))
+        kind = (facts.key[0], facts.labels) if len(self._table.repels) > 1 else ()
+        return facts.priority, facts.requests, placement, facts.host_ports, kind, len(spec.topology_spread_constraints)
 
-    def _fits(self, facts: PodFacts, outlook: Outlook) -> Plan | None:
-        nodes = np.flatnonzero(outlook.fits)
+    # 1. and 2. Does it fit? May it preempt?
+
+    def fits(self, view: PodView) -> Placed | None:
+        nodes = np.flatnonzero(view.nodes.fits)
         if not len(nodes):
             return None
-        nominated = self.table.index.get(facts.nominated, -1)
-        if nominated in nodes:
-            node = nominated
-        else:
-            node = best_node(self.table, self.labels, facts, nodes, self.settings.scoring)
-        name = self.table.names[node]
-        return Plan(
-            facts.unit,
-            NAME,
-            "Fits",
-            texts.fits(facts.unit, name),
-            domain=name,
-            placement={facts.unit: name},
-            details=self._explain(facts, outlook),
-        )
+        name = self._table.names[self._ledger.best(view.facts, nodes)]
+        return Placed(texts.fits(view.unit, name), name, {view.unit: name})
 
-    def best(self, facts: PodFacts, nodes: Ints) -> int:
-        """The best of some nodes where a pod fits."""
-        return best_node(self.table, self.labels, facts, nodes, self.settings.scoring)
-
-    # 2. May it preempt at all?
-
-    def _held_back(self, facts: PodFacts, outlook: Outlook) -> Plan | None:
+    def trigger(self, view: PodView) -> HeldBack | None:
+        facts = view.facts
         if facts.preemption_policy == "Never":
-            return self._refused(facts, outlook, texts.never_preempts(facts.unit))
-        node = self.table.index.get(facts.nominated, -1) if facts.nominated else -1
-        if node < 0 or not outlook.resolvable(node, facts):
+            return HeldBack("Unschedulable", texts.never_preempts(view.unit), because=NobodyAsked("Never"))
+        node = self._ledger.index(facts.nominated)
+        if node == NOWHERE or not view.nodes.resolvable(node):
             return None
         leaving = [
             other.unit
-            for share in self.table.residents[node]
+            for share in self._table.residents[node]
             for other in share.pods
             if share.unit.priority < facts.priority and other.pod.terminating_by_preemption
         ]
         if not leaving:
             return None
-        return Plan(
-            facts.unit,
-            NAME,
-            "Wait",
-            texts.waits_for_victims(facts.unit, facts.nominated, leaving),
-            domain=facts.nominated,
-            waiting_for=leaving,
-            details=self._explain(facts, outlook),
-        )
+        message = texts.waits_for_victims(view.unit, facts.nominated, leaving)
+        return HeldBack("Wait", message, facts.nominated, waiting_for=leaving, because=NobodyAsked("Leaving"))
 
     # 3. to 7. The search
 
-    def _preempt(self, facts: PodFacts, outlook: Outlook, now: int) -> Plan:
-        choice = choose(self._possible(outlook), self._criteria(outlook))
-        if choice is None:
-            return self._out_of_options(facts, outlook, now)
-        node = choice.domain
-        name = self.table.names[node]
-        victims = [
-            Victim(
-                other.unit,
-                LowerPriority(share.unit.priority, facts.priority),
-                bool(outlook.violating[rank, node]),
-                share.unit.group,
-            )
-            for rank, share in enumerate(self.table.residents[node])
-            if outlook.victims[rank, node]
-            for other in share.unit.pods
-        ]
-        return Plan(
-            facts.unit,
-            NAME,
-            "Preempt",
-            texts.preempts(facts.unit, name, [victim.unit for victim in victims], int(outlook.violations[node])),
-            domain=name,
-            placement={facts.unit: name},
-            victims=victims,
-            criterion=choice.criterion,
-            details=self._explain(facts, outlook, choice),
-            brief=partial(self._briefly, facts, outlook, (self.world.version, outlook.serial), choice),
-        )
+    def domains(self, view: PodView) -> Iterable[Sequence[NodesAtOnce]]:  # noqa: ARG002 - the view has them all
+        return [[ALL_NODES]]
 
-    def _possible(self, outlook: Outlook) -> np.typing.NDArray[np.bool_]:
-        if self.settings.pdb == "BestEffort" or not outlook.violations.any():
-            return outlook.feasible
-        possible = outlook.feasible.copy()
-        for node in np.flatnonzero(possible & (outlook.violations > 0)):
-            possible[node] = not self._budgets.broken_by(self._victims_on(outlook, int(node)))
+    def rules(self, view: PodView, domain: NodesAtOnce = ALL_NODES) -> list[NodeRule]:  # noqa: ARG002
+        return self._rules(view)
+
+    def _rules(self, view: PodView, *, patience: bool = False) -> list[NodeRule]:
+        classes, priority = self._ledger.world.classes, view.facts.priority
+        return [
+            OnlyLowerPriority(priority),
+            KnownClass(self._table, classes),
+            Tolerating(self._table, classes, priority, view.now, patience=patience),
+        ]
+
+    def search(self, view: PodView, domain: NodesAtOnce, rules: Sequence[NodeRule]) -> NodeOffers:  # noqa: ARG002
+        if view.search is None:
+            view.search = VictimSearch(view.nodes, rules, self._ledger.budgets)
+        else:
+            view.search.renew(rules)
+        return NodeOffers(view, view.search, self._possible(view.search))
+
+    def _possible(self, search: VictimSearch) -> Mask:
+        """Where it fits without its victims; where budgets are respected, only if none is really broken."""
+        violations = search.costs.violations
+        if self._ledger.settings.pdb == "BestEffort" or not violations.any():
+            return search.feasible
+        possible = search.feasible.copy()
+        for node in np.flatnonzero(possible & (violations > 0)):
+            possible[node] = not self._ledger.budgets.broken_by(search.pods_on(int(node)))
         return possible
 
-    def _criteria(self, outlook: Outlook) -> list[Criterion]:
-        return [
-            Criterion("FewestBudgetViolations", outlook.violations),
-            Criterion("LowestHighestPriority", outlook.top),
-            Criterion("SmallestSumOfPriorities", outlook.total),
-            Criterion("FewestVictims", outlook.count),
-            Criterion("LatestStart", -outlook.start),
-            Criterion(TIE_BREAK, self.table.tie_break()),
-        ]
+    def criteria(self, view: PodView, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002 - columns over all nodes
+        return view.search.costs.criteria() if view.search is not None else []
 
-    def _victims_on(self, outlook: Outlook, node: int) -> list[PodFacts]:
-        shares = self.table.residents[node]
-        ranks = np.flatnonzero(outlook.victims[:, node])
-        return [facts for rank in ranks for facts in shares[rank].unit.pods]
+    def message(self, view: PodView, offer: Offer) -> str:
+        return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], offer.pdb_violations)
 
     # 8. Nothing to be done, or not yet
 
-    def _out_of_options(self, facts: PodFacts, outlook: Outlook, now: int) -> Plan:
-        patient = Outlook(self.table, self.labels, self._budgets, facts, self._rules(facts, now, patience=True))
-        if not self._possible(patient).any():
-            return self._refused(facts, outlook, texts.unschedulable(facts.unit, self._obstacles(outlook)))
-        return Plan(
-            facts.unit,
-            NAME,
-            "Wait",
-            texts.waits_for_toleration(facts.unit, outlook.good_until if outlook.good_until < NEVER else None),
-            until=outlook.good_until if outlook.good_until < NEVER else None,
-            details=self._explain(facts, outlook),
-        )
+    def refusal(self, view: PodView) -> HeldBack:
+        search = _searched(view)
+        budget = NobodyAsked("Budget")
+        if self._waits(view, search):
+            until = search.good_until if search.good_until < NEVER else None
+            return HeldBack("Wait", texts.waits_for_toleration(view.unit, until), until=until, because=budget)
+        message = texts.unschedulable(view.unit, self._obstacles(view, respected=True))
+        return HeldBack("Unschedulable", message, because=budget)
 
-    def _refused(self, facts: PodFacts, outlook: Outlook, message: str) -> Plan:
-        return Plan(facts.unit, NAME, "Unschedulable", message, details=self._explain(facts, outlook))
-
-    # What the search looks through
-
-    def _rules(self, facts: PodFacts, now: int, *, patience: bool = False) -> list[Rule]:
-        classes = self.world.classes
-        return [
-            OnlyLowerPriority(facts.priority),
-            KnownClass(self.table, classes),
-            Tolerating(self.table, classes, facts.priority, now, patience=patience),
-        ]
-
-    def _outlook(self, facts: PodFacts, now: int) -> Outlook:
-        """The view of all nodes for this shape of pod: kept, renewed where nodes changed, or made."""
-        if self._budgets_epoch != self.table.epoch:
-            self._budgets = Budgets(self.table)
-            self._budgets_epoch = self.table.epoch
-        if now < self._latest:
-            self._outlooks.clear()  # tolerations that had run out may hold again
-        self._latest = now
-        shape = self._shape(facts)
-        known = self._outlooks.get(shape)
-        if known is not None and known.current(now):
-            known.follow(facts, self._rules(facts, now))
-            return known
-        made = Outlook(self.table, self.labels, self._budgets, facts, self._rules(facts, now))
-        if len(self._outlooks) >= _MOST_SHAPES:
-            self._outlooks.clear()
-        if made.company is None:
-            self._outlooks[shape] = made
-        return made
-
-    def _shape(self, facts: PodFacts) -> object:
-        """What makes two pods alike to the search; pods that mind their company are never alike."""
-        spec = facts.pod.spec
-        placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))
-        kind = (facts.key[0], facts.labels) if len(self.table.repels) > 1 else ()
-        return facts.priority, facts.requests, placement, facts.host_ports, kind, len(spec.topology_spread_constraints)
+    def _waits(self, view: PodView, search: VictimSearch) -> bool:
+        """Whether it could preempt if tolerations that are limited in time were over."""
+        rules = self._rules(view, patience=True)
+        if not (search.protected == len(rules)).any():
+            return False  # nobody tolerates it
+        return bool(self._possible(VictimSearch(view.nodes, rules, self._ledger.budgets)).any())
 
     # Explanations
 
-    def _obstacles(self, outlook: Outlook) -> dict[str, str]:
-        """For each node that cannot take the pod, why."""
-        obstacles: dict[str, str] = {}
-        for node, name in enumerate(self.table.names):
-            if self.table.nodes[node] is not None and not outlook.fits[node] and not outlook.feasible[node]:
-                candidates = bool((outlook.protected[: len(self.table.residents[node]), node] == 0).any())
-                obstacles[name] = texts.obstacle(int(outlook.reach[node]), candidates=candidates)
-        return obstacles
+    def unasked(self, view: PodView) -> Offers:
+        return self.search(view, ALL_NODES, self.rules(view))
 
-    def _explain(self, facts: PodFacts, outlook: Outlook, choice: Choice | None = None) -> Callable[[], Details]:
-        return partial(self._details, facts, outlook, (self.world.version, outlook.serial), choice)
+    def judged(self, view: PodView, told: Told) -> Iterator[Judged]:
+        search = _searched(view)
+        brief = told.brief and told.chosen is not None
+        nodes = [self._table.index[told.chosen.domain]] if brief else range(len(self._table.residents))
+        for node in nodes:
+            for rank, share in enumerate(self._table.residents[node]):
+                for facts in share.pods:
+                    yield Judged(facts.unit, self._table.names[node], search.reason(rank, node, facts))
 
-    def _details(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int], choice: Choice | None) -> Details:
-        self._check_fresh(facts, outlook, made_at)
-        everywhere = range(len(self.table.residents))
-        candidates = self._costs(outlook, np.flatnonzero(outlook.feasible))
-        return Details(candidates, self._spared(outlook, choice, everywhere), self._obstacles(outlook))
+    def obstacles(self, view: PodView, told: Told) -> dict[str, str]:
+        return self._obstacles(view, respected=told.outcome == "Unschedulable" and told.offers is not None)
 
-    def _briefly(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int], choice: Choice) -> Details:
-        """Who was spared on the chosen node, and what the first few of the others would have cost."""
-        self._check_fresh(facts, outlook, made_at)
-        others = [int(node) for node in np.flatnonzero(outlook.feasible)[:_OTHERS] if node != choice.domain]
-        costs = self._costs(outlook, np.array([choice.domain, *others]))
-        return Details(costs, self._spared(outlook, choice, [choice.domain]))
+    def _obstacles(self, view: PodView, *, respected: bool) -> dict[str, str]:
+        """For each node that cannot take the pod, why; also where that is a budget which is `respected`."""
+        search = _searched(view)
+        found: dict[str, str] = {}
+        for node, name in enumerate(self._table.names):
+            if self._table.nodes[node] is None or view.nodes.fits[node]:
+                continue
+            if not search.feasible[node]:
+                found[name] = _obstacle(view, search, node)
+            elif respected and search.costs.violations[node]:
+                found[name] = texts.BUDGET_RESPECTED
+        return found
 
-    def _check_fresh(self, facts: PodFacts, outlook: Outlook, made_at: tuple[int, int]) -> None:
-        if (self.world.version, outlook.serial) != made_at:
-            raise StalePlan(f"the world has moved on since the plan for {facts.unit} was made")
+    def stamp(self, view: PodView) -> object:
+        return self._ledger.world.version, view.nodes.serial
 
-    def _costs(self, outlook: Outlook, nodes: Ints) -> dict[str, Cost]:
-        return {
-            self.table.names[node]: Cost(
-                [other.unit for other in self._victims_on(outlook, int(node))], int(outlook.violations[node])
-            )
-            for node in nodes
-        }
+    def fingerprint(self) -> str:
+        return self._ledger.fingerprint()
 
-    def _spared(self, outlook: Outlook, choice: Choice | None, nodes: Iterable[int]) -> list[Spared]:
-        chosen = choice.domain if choice else -1
-        gone = {facts.key for facts in self._victims_on(outlook, chosen)} if choice else set()
-        return [
-            Spared(facts.unit, self._why_spared(outlook, choice, node, rank, facts), self.table.names[node])
-            for node in nodes
-            for rank, share in enumerate(self.table.residents[node])
-            for facts in share.pods
-            if facts.key not in gone
+
+def _searched(view: PodView) -> VictimSearch:
+    if view.search is None:
+        raise LookupError(f"nothing was searched for {view.unit}")
+    return view.search
+
+
+def _obstacle(view: PodView, search: VictimSearch, node: int) -> str:
+    if view.nodes.reach[node] == 0 and search.spoiled[node]:
+        return texts.UNKNOWN_CLASS
+    return texts.obstacle(int(view.nodes.reach[node]), candidates=search.has_candidates(node))
+
+
+class NodeOffers:
+    """What each node would cost, by its number in the table."""
+
+    def __init__(self, view: PodView, search: VictimSearch, possible: Mask) -> None:
+        self.possible = possible
+        self._view = view
+        self._search = search
+
+    def __getitem__(self, number: int) -> Offer:
+        search, facts = self._search, self._view.facts
+        name = search.table.names[number]
+        victims = [
+            Victim(other.unit, LowerPriority(unit.priority, facts.priority), bool(breaks), unit.group)
+            for unit, breaks in zip(search.units_on(number), search.breaking_on(number), strict=True)
+            for other in unit.pods
         ]
+        return Offer(name, victims, {facts.unit: name}, int(search.costs.violations[number]))
 
-    def _why_spared(self, outlook: Outlook, choice: Choice | None, node: int, rank: int, facts: PodFacts) -> Reason:
-        number = int(outlook.protected[rank, node])
-        if number > 0:
-            return outlook.rules[number - 1].reason(self.table.residents[node][rank].unit, facts)
-        if choice is not None and node != choice.domain:
-            return CheaperElsewhere(self.table.names[choice.domain], choice.criterion)
-        return Reprieved()
+    def all(self) -> Iterator[Offer]:
+        """Also those that a budget forbids: what they cost is told."""
+        return (self[int(node)] for node in np.flatnonzero(self._search.feasible))
+
+
+class PodEntry(BaseEntry):
+    """Single pods: all that no other policy takes."""
+
+    name = PodPolicy.name
+    ledger = ON_NODES
+    kinds = ("Pod",)
+
+    def __init__(self, ground: Ground) -> None:
+        self._world = ground.world
+        self.policy = PodPolicy(ground.nodes)
+
+    def names(self) -> Iterable[UnitName]:
+        return (facts.unit for facts in self._world.pods.values())
+
+    def find(self, asked: Asked) -> Preemptor | None:
+        facts = self._world.pods.get((asked.namespace, asked.name))
+        return None if facts is None else waiting_pod(facts, self.name)
+
+    def known(self, asked: Asked) -> Known | None:
+        facts = self._world.pods.get((asked.namespace, asked.name))
+        return None if facts is None else known_pod(facts)
+
+    def pending(self, taken: set[UnitName]) -> list[Preemptor]:
+        return [waiting_pod(facts, self.name) for facts in self._world.pending() if facts.unit not in taken]
+
+    def decide(self, preemptor: Preemptor, now: int) -> Plan:
+        return decide(self.policy, preemptor.facts, now)
+
+    def commit(self, preemptor: Preemptor, plan: Plan) -> None:
+        commit_pods(self._world, preemptor.pods, plan)

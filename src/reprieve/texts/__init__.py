@@ -85,7 +85,7 @@ from reprieve.texts.quota import (
     quota_whereabouts,
     taken_from,
 )
-from reprieve.texts.reasons import CRITERIA, LEAVING, chosen, could_go_but, describe, no_help
+from reprieve.texts.reasons import CRITERIA, chosen, describe
 from reprieve.texts.tables import (
     CYCLE_COLUMNS,
     ELSEWHERE_COLUMNS,
@@ -109,7 +109,6 @@ __all__ = [
     "CYCLE_COLUMNS",
     "ELSEWHERE_COLUMNS",
     "HOLDS_NO_CASES",
-    "LEAVING",
     "MORE_IN_FULL",
     "NOBODY_ASKS",
     "NOBODY_MAY_GO",
@@ -132,7 +131,6 @@ __all__ = [
     "case_named_twice",
     "chosen",
     "cost_elsewhere",
-    "could_go_but",
     "count",
     "cycle_summary",
     "describe",
@@ -152,7 +150,6 @@ __all__ = [
     "more_warnings",
     "names_the_preemptor",
     "never_preempts",
-    "no_help",
     "no_policy_for",
     "no_queue",
     "no_such_node",

@@ -8,17 +8,13 @@ from reprieve import texts
 from reprieve.cli.show import grouped, show_decision
 from reprieve.configuration import Settings
 from reprieve.manifests.loading import load
-from reprieve.manifests.meta import Condition, find_condition
+from reprieve.manifests.meta import find_condition
 from reprieve.manifests.problems import Problem
-from reprieve.planning.planner import Planner, usable, whereabouts
-from reprieve.planning.questions import WHY_NOT, moment_of, question, unit_of
+from reprieve.model.names import parts_of
+from reprieve.planning.planner import Planner, usable
+from reprieve.planning.questions import WHY_NOT, moment_of, question
 from reprieve.planning.result import Decision
-from reprieve.policies.federation.bindings import BindingFacts
-from reprieve.policies.federation.policy import NAME as FEDERATION
-from reprieve.policies.quota import plans as quota_plans
-from reprieve.policies.quota.policy import NAME as QUOTA
-from reprieve.policies.quota.workloads import WorkloadFacts
-from reprieve.world import PodFacts
+from reprieve.policies.registry import Known
 
 
 def explain_files(
@@ -30,34 +26,26 @@ def explain_files(
     return lines, planner.warnings
 
 
-Known = PodFacts | WorkloadFacts | BindingFacts
-
-
 def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
-    facts = _known(planner, unit)
-    if isinstance(facts, PodFacts) and facts.pending and why_not is None:
-        unit = _whole(planner, facts)
+    known = planner.known(unit)
+    if known is not None and known.pending and why_not is None:
+        unit = _whole(planner, known)
     if why_not is not None:
-        unlike_pods = planner.quota_workload(why_not, about=WHY_NOT) or planner.binding(why_not, about=WHY_NOT)
-        other = unlike_pods or planner.pod(why_not, about=WHY_NOT)
-        if other is facts:
-            raise question(texts.names_the_preemptor(other.unit), about=WHY_NOT)
+        other = planner.known(why_not, about=WHY_NOT)
+        if other is None or (known is not None and other.unit == known.unit):
+            raise question(texts.names_the_preemptor(other.unit if other else why_not), about=WHY_NOT)
         yield from _why_not(planner.single(unit).decision, other)
-    elif facts is None or facts.pending:
+    elif known is None or known.pending:
         yield from show_decision(planner.single(unit).decision)
     else:
-        yield from _resident(planner, facts)
+        yield from _resident(planner, known)
 
 
-def _known(planner: Planner, unit: str) -> Known | None:
-    """The pod, the quota workload or the binding of that name; None: it is a group."""
-    found = planner.quota_workload(unit) or planner.binding(unit)
-    return found or (planner.pod(unit) if unit_of(unit)[0] == "Pod" else None)
-
-
-def _whole(planner: Planner, facts: PodFacts) -> str:
-    """The group that a pending pod waits with, or the pod itself."""
-    return next((waiting.unit for waiting in planner.waiting() if facts in waiting.pods), facts.unit)
+def _whole(planner: Planner, known: Known) -> str:
+    """What a pending unit waits with: the group of a pod, or the unit itself."""
+    ledgers = dict.fromkeys(entry.ledger for entry in planner.policies.of_kind(parts_of(known.unit).kind))
+    waiting = (one for ledger in ledgers for one in planner.policies.pending(ledger))
+    return next((one.unit for one in waiting if any(facts.unit == known.unit for facts in one.pods)), known.unit)
 
 
 def _why_not(made: Decision, other: Known) -> Iterator[str]:
@@ -67,13 +55,7 @@ def _why_not(made: Decision, other: Known) -> Iterator[str]:
             yield texts.makes_way(other.unit, victim["message"])
             return
     why = texts.nobody_has_to(made.preemptor) if made.outcome == "Fits" else _why_spared(made, other)
-    yield texts.not_chosen(other.unit, why) if why else _whereabouts(other)
-
-
-def _whereabouts(facts: Known) -> str:
-    if isinstance(facts, BindingFacts):
-        return texts.federation.whereabouts(facts.unit, list(facts.held))
-    return whereabouts(facts) if isinstance(facts, PodFacts) else quota_plans.whereabouts(facts)
+    yield texts.not_chosen(other.unit, why) if why else other.whereabouts
 
 
 def _why_spared(made: Decision, other: Known) -> str:
@@ -82,52 +64,40 @@ def _why_spared(made: Decision, other: Known) -> str:
         if item["unit"] == other.unit:
             cost = made.candidates.get(item["domain"]) if item["rule"] == "CheaperElsewhere" else None
             return texts.cost_elsewhere(item["message"], item["domain"], cost["victims"]) if cost else item["message"]
-    if isinstance(other, WorkloadFacts):
-        return "" if other.pending else texts.NOT_RELATED
-    if isinstance(other, BindingFacts):
-        return texts.federation.NOT_RELATED if other.held else ""
-    return texts.on_no_known_node(other.node) if other.node else ""
+    return other.unrelated
 
 
-def _resident(planner: Planner, facts: Known) -> Iterator[str]:
+def _resident(planner: Planner, known: Known) -> Iterator[str]:
     """A unit that runs, leaves or is done: what it is, and who would have it make way."""
-    yield _whereabouts(facts)
+    yield known.whereabouts
     for name in ("DisruptionTarget", "Preempted"):
-        target = find_condition(_conditions(facts), name)
+        target = find_condition(known.conditions, name)
         if target is not None and target.status == "True":
-            yield texts.marked(facts.unit, target.reason, target.message)
-    if not isinstance(facts, PodFacts) or facts.node:
-        yield from _before_the_pending(facts, planner.cycle().decisions)
+            yield texts.marked(known.unit, target.reason, target.message)
+    if known.holds:
+        yield from _before_the_pending(planner, known)
 
 
-def _conditions(facts: Known) -> tuple[Condition, ...]:
-    if isinstance(facts, PodFacts):
-        return facts.pod.status.conditions
-    return facts.workload.status.conditions if isinstance(facts, WorkloadFacts) else facts.binding.status.conditions
-
-
-def _before_the_pending(facts: Known, decisions: list[Decision]) -> Iterator[str]:
+def _before_the_pending(planner: Planner, known: Known) -> Iterator[str]:
     """Whether one cycle over all that is pending would have it make way; quota, clusters, nodes: each for itself."""
-    apart = {WorkloadFacts: QUOTA, BindingFacts: FEDERATION}
-    own = apart.get(type(facts), "")
     asked = [
         made
-        for made in decisions
-        if made.outcome != "Fits" and (made.policy if made.policy in apart.values() else "") == own
+        for made in planner.cycle().decisions
+        if made.outcome != "Fits" and planner.policies.ledger_of(made.policy) == known.ledger
     ]
     for made in asked:
         for victim in made.victims:
-            if victim["unit"] == facts.unit:
-                yield texts.has_to_make_way(facts.unit, made.preemptor, victim["message"])
+            if victim["unit"] == known.unit:
+                yield texts.has_to_make_way(known.unit, made.preemptor, victim["message"])
                 if len(made.candidates) > 1 or made.preemptor in made.placement:
                     yield texts.chosen(made.domain or "", made.criterion)
                 return
     if not asked:
         yield texts.NOBODY_ASKS
-    for group in grouped((_rule(made, facts), made) for made in asked).values():
-        reasons = [_why_spared(made, facts) for made in group]
-        yield texts.stays_for(facts.unit, [made.preemptor for made in group], reasons)
+    for group in grouped((_rule(made, known), made) for made in asked).values():
+        reasons = [_why_spared(made, known) for made in group]
+        yield texts.stays_for(known.unit, [made.preemptor for made in group], reasons)
 
 
-def _rule(made: Decision, facts: Known) -> str:
-    return next((item["rule"] for item in made.spared if item["unit"] == facts.unit), "")
+def _rule(made: Decision, known: Known) -> str:
+    return next((item["rule"] for item in made.spared if item["unit"] == known.unit), "")

@@ -18,34 +18,55 @@ import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
-from reprieve.engine.nodes.budgets import Budgets
 from reprieve.engine.nodes.columns import NOBODY
-from reprieve.engine.nodes.labels import NodeLabels
+from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
+from reprieve.engine.nodes.rules import NodeRule, Ranked
 from reprieve.engine.nodes.scoring import Strategy, score
-from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit
-from reprieve.engine.nodes.view import Outlook, Ranked, Rule
+from reprieve.engine.nodes.victims import VictimSearch
+from reprieve.engine.nodes.view import NodeView
 from reprieve.world import PodFacts
 
 HOST = "kubernetes.io/hostname"
+Rules = Sequence[NodeRule] | None
+"""Who may not be asked to leave; None: nobody is asked at all."""
+Way = Callable[[Trial, Rules], None]
+
+
+class Outlook:
+    """All nodes for one shape of pod in a gang: where it fits and, by some rules, who would have to leave."""
+
+    def __init__(self, nodes: NodeView, rules: Rules) -> None:
+        self.nodes = nodes
+        self.rules = rules
+        self.search = None if rules is None else VictimSearch(nodes, rules, None)
+
+    def follow(self, facts: PodFacts) -> None:
+        self.nodes.follow(facts)
+        if self.search is not None and self.rules is not None:
+            self.search.renew(self.rules)
+
+    @property
+    def possible(self) -> Mask:
+        """Where it fits, or would if somebody left."""
+        return self.nodes.fits if self.search is None else self.nodes.fits | self.search.feasible
+
+
 View = tuple[Outlook, list[PodFacts]]
-Way = Callable[[Trial, Sequence[Rule]], None]
 
 
 class GangPlacer:
     """Places a gang by some rules on who may be asked to leave, within a domain of nodes."""
 
-    def __init__(
-        self, table: NodeTable, labels: NodeLabels, budgets: Budgets, gang: Gang, domain: Mask, strategy: Strategy
-    ) -> None:
-        self.table = table
-        self.labels = labels
+    def __init__(self, ledger: NodeLedger, gang: Gang, domain: Mask) -> None:
+        self._ledger = ledger
+        self.table = ledger.table
+        self.labels = ledger.labels
         self.gang = gang
-        self._budgets = budgets
         self._domain = domain
-        self._strategy: Strategy = strategy
+        self._strategy: Strategy = ledger.settings.scoring
         self._keys = frozenset(facts.key for facts in gang.members)
         self.shapes = self._by_shape()
 
@@ -61,22 +82,16 @@ class GangPlacer:
             shapes.setdefault(key[:3] if plain else key, []).append(facts)
         return list(shapes.values())
 
-    def outlook(self, facts: PodFacts, rules: Sequence[Rule]) -> Outlook:
-        return Outlook(
-            self.table,
-            self.labels,
-            self._budgets,
-            facts,
-            rules,
-            priority=self.gang.priority,
-            within=self._domain,
-            apart_from=self._keys,
-            marked=True,
-        )
+    def view(self, facts: PodFacts) -> NodeView:
+        """All nodes as a member of the gang finds them."""
+        return self._ledger.view(facts, priority=self.gang.priority, within=self._domain, apart_from=self._keys)
+
+    def outlook(self, facts: PodFacts, rules: Rules) -> Outlook:
+        return Outlook(self.view(facts), rules)
 
     # Placing
 
-    def place(self, trial: Trial, rules: Sequence[Rule]) -> int:
+    def place(self, trial: Trial, rules: Rules) -> int:
         """Place as many members as can be; tells how many."""
         best = -1
         chosen: Way = self._fewest_nodes_first
@@ -104,20 +119,20 @@ class GangPlacer:
             yield partial(self._everybody_gone, self._fewest_nodes_first)
             yield partial(self._everybody_gone, self._oldest_first)
 
-    def _fewest_nodes_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
+    def _fewest_nodes_first(self, trial: Trial, rules: Rules) -> None:
         views = [(self.outlook(shape[0], rules), shape) for shape in self.shapes]
-        views.sort(key=lambda view: int((view[0].fits | view[0].feasible).sum()))
+        views.sort(key=lambda view: int(view[0].possible.sum()))
         for view in views:
             self._place_shape(trial, view, rules, self._strategy)
 
-    def _largest_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
+    def _largest_first(self, trial: Trial, rules: Rules) -> None:
         views = [(self.outlook(shape[0], rules), shape) for shape in self.shapes]
         totals = {name: max(int(self.table.allocatable[row].sum()), 1) for name, row in self.table.resources.items()}
         views.sort(key=lambda view: -max(units / totals[name] for name, units in view[1][0].requests.items()))
         for view in views:
             self._place_shape(trial, view, rules, "MostAllocated")
 
-    def _oldest_first(self, trial: Trial, rules: Sequence[Rule]) -> None:
+    def _oldest_first(self, trial: Trial, rules: Rules) -> None:
         """One by one, as they stand in a queue: who is left out is the youngest, not the most awkward."""
         views = {facts.key: number for number, shape in enumerate(self.shapes) for facts in shape}
         outlooks = [self.outlook(shape[0], rules) for shape in self.shapes]
@@ -126,9 +141,9 @@ class GangPlacer:
             outlooks[number] = self._renewed(outlooks[number], facts, rules)
             self._place_shape(trial, (outlooks[number], [facts]), rules, self._strategy)
 
-    def _everybody_gone(self, way: Way, trial: Trial, rules: Sequence[Rule]) -> None:
+    def _everybody_gone(self, way: Way, trial: Trial, rules: Rules) -> None:
         """Pods on other nodes may be what keeps a pod away: take out everybody who may go, before anybody comes."""
-        for unit in self.candidates(rules, np.arange(self.table.size)):
+        for unit in self.candidates(rules, np.arange(self.table.size)) if rules is not None else ():
             trial.evict(unit)
         way(trial, rules)
 
@@ -145,7 +160,7 @@ class GangPlacer:
         counting = any(counts_others(shape[0]) for shape in self.shapes)
         return unique and not counting and not self._minds_others_far_away()
 
-    def _place_shape(self, trial: Trial, view: View, rules: Sequence[Rule], strategy: Strategy) -> None:
+    def _place_shape(self, trial: Trial, view: View, rules: Rules, strategy: Strategy) -> None:
         outlook, waiting = view[0], list(view[1])
         while waiting:
             outlook = self._renewed(outlook, waiting[0], rules)
@@ -164,9 +179,9 @@ class GangPlacer:
         those for whom a group has to leave: it frees more than one node.
         """
         batch: list[tuple[int, list[Unit]]] = []
-        alone = view.company is not None and not self._each_node_for_itself()
+        alone = view.nodes.company is not None and not self._each_node_for_itself()
         for node in nodes[: 1 if alone else most].tolist():
-            units = [] if view.fits[node] else self._victims(view, node)
+            units = [] if view.nodes.fits[node] or view.search is None else view.search.units_on(node)
             if batch and any(unit.group for unit in units):
                 break
             batch.append((node, units))
@@ -174,52 +189,51 @@ class GangPlacer:
                 break
         return batch
 
-    def _victims(self, view: Outlook, node: int) -> list[Unit]:
-        shares = self.table.residents[node]
-        return [shares[rank].unit for rank in np.flatnonzero(view.victims[:, node])]
-
-    def _renewed(self, view: Outlook, facts: PodFacts, rules: Sequence[Rule]) -> Outlook:
-        if view.current(0):
+    def _renewed(self, view: Outlook, facts: PodFacts, rules: Rules) -> Outlook:
+        if view.nodes.current:
             view.follow(facts)
             return view
         return self.outlook(facts, rules)
 
     def _cheapest(self, view: Outlook, facts: PodFacts, strategy: Strategy) -> Ints:
         """Nodes that cost least for one more pod, best first: free ones by score, else those with the best victims."""
-        free = np.flatnonzero(view.fits)
+        free = np.flatnonzero(view.nodes.fits)
         if len(free):
             points = score(self.table, self.labels, facts, free, strategy)
             return free[np.lexsort((self.table.tie_break()[free], -points))]
-        possible = np.flatnonzero(view.feasible)
-        if not len(possible):
-            return possible
-        for values in self._price(view, possible):
+        if view.search is None or not view.search.feasible.any():
+            return np.zeros(0, dtype=np.int64)
+        possible = np.flatnonzero(view.search.feasible)
+        for values in self._price(view.search, possible):
             possible = possible[values[possible] == values[possible].min()]
-        return possible[np.lexsort((self.table.tie_break()[possible], -view.start[possible]))]
+        return possible[np.lexsort((self.table.tie_break()[possible], -view.search.costs.start[possible]))]
 
-    def _price(self, view: Outlook, nodes: Ints) -> Iterator[Ints]:
+    def _price(self, search: VictimSearch, nodes: Ints) -> Iterator[Ints]:
         """What one more pod costs on each node, the weightiest first: as units are more or less important."""
         depth = self.table.depth
-        victims = view.victims[:depth, nodes]
+        victims = search.victims[:depth, nodes]
         ranks = {name: self.table.ranks[name][:depth, nodes] for name in ("priority", "group")}
         highest, groups = np.zeros((2, self.table.size), dtype=np.int64)
         highest[nodes] = np.where(victims, ranks["priority"], -NOBODY).max(axis=0, initial=-NOBODY)
         groups[nodes] = (victims & (ranks["group"] > 0)).sum(axis=0)
-        yield from (view.violations, highest, groups, view.total, view.count)
+        yield from (search.costs.violations, highest, groups, search.costs.total, search.costs.count)
 
     # Whether there is room at all
 
-    def most(self, rules: Sequence[Rule]) -> int:
+    def most(self, rules: Sequence[NodeRule]) -> int:
         """How many members could be placed if everybody these rules allow made way."""
         if len(self.shapes) == 1:
-            view = self.outlook(self.shapes[0][0], rules)
+            view = self.view(self.shapes[0][0])
             if view.company is None:
                 members = len(self.gang.members)
-                return min(int(view.capacity(members).sum()), members)
+                return min(int(view.capacity(self._allowed_everywhere(rules), members).sum()), members)
         with Trial(self.table) as trial:
             return self.place(trial, rules)
 
-    def candidates(self, rules: Sequence[Rule], nodes: Ints) -> list[Unit]:
+    def _allowed_everywhere(self, rules: Sequence[NodeRule]) -> Mask:
+        return self.allowed(rules, np.arange(self.table.size))
+
+    def candidates(self, rules: Sequence[NodeRule], nodes: Ints) -> list[Unit]:
         """Units that may be asked to leave some nodes."""
         found = {}
         for rank, place in np.argwhere(self.allowed(rules, nodes)):
@@ -227,7 +241,7 @@ class GangPlacer:
             found[unit.key] = unit
         return list(found.values())
 
-    def allowed(self, rules: Sequence[Rule], nodes: Ints) -> Mask:
+    def allowed(self, rules: Sequence[NodeRule], nodes: Ints) -> Mask:
         """Who may be asked to leave some nodes, rank by rank."""
         pods = Ranked(self.table, nodes, self.table.depth)
         allowed: Mask = pods.get("count") > 0
@@ -236,15 +250,16 @@ class GangPlacer:
             allowed &= ~(protects & allowed).any(axis=0) if rule.spoils else ~protects
         return allowed
 
-    def shortage(self, rules: Sequence[Rule]) -> dict[str, tuple[int, int]]:
+    def shortage(self, rules: Sequence[NodeRule]) -> dict[str, tuple[int, int]]:
         """Resources of which there would be too little on all nodes together: what could be had, what is needed."""
         needed: dict[str, int] = {}
         for facts in self.gang.members[: self.gang.required]:
             for name, units in facts.requests.items():
                 needed[name] = needed.get(name, 0) + units
         room: dict[str, Ints] = {}
+        allowed = self._allowed_everywhere(rules)
         for shape in self.shapes:
-            for name, free in self.outlook(shape[0], rules).room().items():
+            for name, free in self.view(shape[0]).room(allowed).items():
                 room[name] = np.maximum(room.get(name, 0), free)
         had = {name: int(free.sum()) for name, free in room.items() if name in needed}
         return {name: (units, needed[name]) for name, units in had.items() if units < needed[name]}

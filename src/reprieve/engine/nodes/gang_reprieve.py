@@ -13,16 +13,16 @@ import numpy as np
 
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.pod_terms import clashing_keys, counts_others, ports_conflict, topology_keys
+from reprieve.engine.nodes.rules import NodeRule
 from reprieve.engine.nodes.trial import Trial
 from reprieve.engine.nodes.units import Unit
-from reprieve.engine.nodes.view import Rule
 from reprieve.world import PodFacts
 
 
 class Giver:
     """Gives back the victims of a trial."""
 
-    def __init__(self, placer: GangPlacer, trial: Trial, rules: Sequence[Rule], first: Sequence[Unit]) -> None:
+    def __init__(self, placer: GangPlacer, trial: Trial, rules: Sequence[NodeRule], first: Sequence[Unit]) -> None:
         """`first` are units that return before the others: those whose budget would break."""
         self._placer = placer
         self._table = placer.table
@@ -144,7 +144,7 @@ class Giver:
             node = self._table.index[facts.node]
             self._table.take_unit(placed)
             try:
-                fits = bool(self._placer.outlook(facts, ()).fits[node])
+                fits = bool(self._placer.view(facts).fits[node])
             finally:
                 self._table.put_unit(placed)
             if not fits:

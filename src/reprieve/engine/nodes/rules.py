@@ -1,22 +1,16 @@
-"""Rules that say who may not be asked to leave."""
+"""Rules over the pods of all nodes at once: who may not be asked to leave."""
 
 from __future__ import annotations
+
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
-from reprieve.engine.nodes.view import Ranked
-from reprieve.engine.reasons import (
-    AboveMinimum,
-    NotLower,
-    Reason,
-    Reprieved,
-    SparedByBudget,
-    Tolerates,
-    UnknownClass,
-)
+from reprieve.engine.reasons import AboveMinimum, NotLower, Reason, SparedByBudget, Tolerates, UnknownClass
+from reprieve.engine.rules import PoolRule
 from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses, preemption_toleration
 from reprieve.manifests.scheduling import TOLERATION_PREFIX
 from reprieve.world import NEVER, PodFacts
@@ -26,10 +20,44 @@ _LONGEST = 10**11
 """Seconds; three thousand years are as good as for ever, and can be added to a moment."""
 
 
-class OnlyLowerPriority:
-    """Nobody who does not rank strictly below the preemptor makes way."""
+class Ranked(NamedTuple):
+    """The pods of some nodes, rank by rank, for rules to look at."""
+
+    table: NodeTable
+    nodes: slice | Ints
+    depth: int
+
+    def get(self, name: str) -> Ints:
+        return self.table.ranks[name][: self.depth, self.nodes]
+
+
+class Resident(NamedTuple):
+    """A pod on a node, and the unit that it is preempted with."""
+
+    unit: Unit
+    facts: PodFacts
+
+
+class NodeRule(PoolRule[Ranked, Resident], Protocol):
+    """A rule over ranks and nodes. One that spoils takes the whole node out of the search."""
+
+    spoils: bool
+
+    def good_until(self) -> int:
+        """When its answer may change with time alone."""
+
+
+class Lasting:
+    """A rule that neither spoils a node nor changes its answer with time."""
 
     spoils = False
+
+    def good_until(self) -> int:
+        return NEVER
+
+
+class OnlyLowerPriority(Lasting):
+    """Nobody who does not rank strictly below the preemptor makes way."""
 
     def __init__(self, priority: int) -> None:
         self._priority = priority
@@ -37,32 +65,12 @@ class OnlyLowerPriority:
     def protects(self, pods: Ranked) -> Mask:
         return pods.get("priority") >= self._priority
 
-    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - the unit's priority is what counts
-        return NotLower(unit.priority, self._priority)
-
-    def good_until(self) -> int:
-        return NEVER
+    def reason(self, unit: Resident) -> Reason:
+        return NotLower(unit.unit.priority, self._priority)
 
 
-class Nobody:
-    """Nobody at all makes way: what fits as things are."""
-
-    spoils = False
-
-    def protects(self, pods: Ranked) -> Mask:
-        return np.ones(pods.get("priority").shape, dtype=np.bool_)
-
-    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - nobody is asked
-        return Reprieved()
-
-    def good_until(self) -> int:
-        return NEVER
-
-
-class NobodyAbove:
+class NobodyAbove(Lasting):
     """Nobody above the lowest priority that is enough makes way."""
-
-    spoils = False
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -70,29 +78,21 @@ class NobodyAbove:
     def protects(self, pods: Ranked) -> Mask:
         return np.asarray(pods.get("priority") > self._limit)
 
-    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - the unit's priority is what counts
-        return AboveMinimum(unit.priority, self._limit)
-
-    def good_until(self) -> int:
-        return NEVER
+    def reason(self, unit: Resident) -> Reason:
+        return AboveMinimum(unit.unit.priority, self._limit)
 
 
-class KeptByBudget:
+class KeptByBudget(Lasting):
     """A unit whose budget would break has been reprieved before priorities were looked at."""
-
-    spoils = False
 
     def protects(self, pods: Ranked) -> Mask:
         return np.asarray(pods.get("kept") != 0)
 
-    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - no more to say
+    def reason(self, unit: Resident) -> Reason:  # noqa: ARG002 - no more to say
         return SparedByBudget()
 
-    def good_until(self) -> int:
-        return NEVER
 
-
-class KnownClass:
+class KnownClass(Lasting):
     """A lower pod whose priority class cannot be looked up takes its node out: nobody knows what it tolerates."""
 
     spoils = True
@@ -108,14 +108,11 @@ class KnownClass:
         )
         return unknown[pods.get("tolerates")]
 
-    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - a class belongs to a pod
-        return UnknownClass(facts.pod.spec.priority_class_name)
-
-    def good_until(self) -> int:
-        return NEVER
+    def reason(self, unit: Resident) -> Reason:
+        return UnknownClass(unit.facts.pod.spec.priority_class_name)
 
 
-class Tolerating:
+class Tolerating(Lasting):
     """A pod is exempt while its priority class tolerates preemptors of this rank.
 
     1. The preemptor ranks below the class's minimum-preemptable-priority.
@@ -124,8 +121,6 @@ class Tolerating:
 
     With `patience`, tolerations that are limited in time count as over: what could be done if one waited.
     """
-
-    spoils = False
 
     def __init__(self, table: NodeTable, classes: PriorityClasses, priority: int, now: int, *, patience: bool) -> None:
         self._table = table
@@ -161,7 +156,8 @@ class Tolerating:
         policy = preemption_toleration(item)
         return policy if policy is not None and self._priority < policy.minimum_preemptable_priority else None
 
-    def reason(self, unit: Unit, facts: PodFacts) -> Reason:  # noqa: ARG002 - a class belongs to a pod
+    def reason(self, unit: Resident) -> Reason:
+        facts = unit.facts
         name = facts.pod.spec.priority_class_name
         policy = self._policy(name) or PreemptionToleration(facts.priority + 1, 0)
         limited = policy.toleration_seconds >= 0 and facts.scheduled != NEVER

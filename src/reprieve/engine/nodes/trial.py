@@ -8,13 +8,14 @@ from typing import NamedTuple, Self
 
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import GROUP, Membership, Unit
+from reprieve.model.names import UnitName
 from reprieve.world import PodFacts
 
 
 class Gang(NamedTuple):
     """Pods that are scheduled together: at least `required` of the members, or none."""
 
-    name: str
+    name: UnitName
     members: list[PodFacts]
     required: int
     priority: int
@@ -72,7 +73,7 @@ class Trial:
         del self.evicted[unit.key]
         self.table.put_unit(unit)
 
-    def placement(self) -> dict[str, str]:
+    def placement(self) -> dict[UnitName, str]:
         return {unit.pods[0].unit: unit.pods[0].node for unit in self.placed.values()}
 
     def newcomers(self) -> dict[str, list[PodFacts]]:

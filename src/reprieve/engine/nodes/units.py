@@ -15,6 +15,7 @@ from typing import NamedTuple
 from reprieve.configuration import Settings
 from reprieve.manifests.pods import WorkloadReference
 from reprieve.manifests.scheduling import PodGroup, Workload, WorkloadPodGroup
+from reprieve.model.names import UnitName, unit_name
 from reprieve.model.resources import Resources
 from reprieve.world import PodFacts, World
 
@@ -30,8 +31,8 @@ class Membership(NamedTuple):
     priority: int
     """What it takes to preempt that unit: anybody above this."""
     kind: int = POD
-    group: str = ""
-    """The name of the group that goes as a whole; empty where the pod goes alone."""
+    group: UnitName | None = None
+    """The name of the group that goes as a whole; None: the pod goes alone."""
 
 
 class Unit:
@@ -129,7 +130,7 @@ class Units:
             return Membership(facts.key, priority, GROUP)
         unit = whole[-1]
         kind = COMPOSITE if unit.kind == "CompositePodGroup" else GROUP
-        display = f"{unit.kind}/{unit.namespace}/{unit.name}"
+        display = unit_name(unit.kind, unit.namespace, unit.name)
         return Membership(display, priority, kind, display)
 
     def group_path(self, namespace: str, name: str) -> list[PodGroup]:
@@ -146,7 +147,7 @@ class Units:
         return self._world.get(PodGroup, name, namespace, called=kind)
 
 
-def workload_group_name(namespace: str, reference: WorkloadReference) -> str:
+def workload_group_name(namespace: str, reference: WorkloadReference) -> UnitName:
     """How a pod group replica of a Workload is written."""
     replica = f"/{reference.pod_group_replica_key}" if reference.pod_group_replica_key else ""
-    return f"Workload/{namespace}/{reference.name}/{reference.pod_group}{replica}"
+    return unit_name("Workload", namespace, f"{reference.name}/{reference.pod_group}{replica}")

@@ -12,6 +12,7 @@ from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.nodes.units import Units, workload_group_name
 from reprieve.manifests.pods import WorkloadReference
 from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload
+from reprieve.model.names import UnitName, key_of, unit_name
 from reprieve.world import PodFacts, World
 
 
@@ -30,48 +31,47 @@ class Groups:
         self._world = world
         self._settings = settings
         self._units = Units(world, settings)
-        self._bound: dict[str, list[PodFacts]] = {}
-        self._succeeded: dict[str, list[PodFacts]] = {}
+        self._bound: dict[UnitName, list[PodFacts]] = {}
+        self._succeeded: dict[UnitName, list[PodFacts]] = {}
         self._looked_up_at = -1
 
-    def name_of(self, facts: PodFacts) -> str:
-        """The group that a pod is scheduled with; empty where it is scheduled alone."""
+    def name_of(self, facts: PodFacts) -> UnitName | None:
+        """The group that a pod is scheduled with; None: it is scheduled alone."""
         spec = facts.pod.spec
         namespace = facts.key[0]
         if spec.workload_ref is not None:
             found = self._units.workload_group(namespace, spec.workload_ref)
-            return workload_group_name(namespace, spec.workload_ref) if found else ""
+            return workload_group_name(namespace, spec.workload_ref) if found else None
         if spec.scheduling_group is not None and self._settings.gate("GenericWorkload"):
             name = spec.scheduling_group.pod_group_name
-            return f"PodGroup/{namespace}/{name}" if self._units.group_path(namespace, name) else ""
-        return ""
+            return unit_name("PodGroup", namespace, name) if self._units.group_path(namespace, name) else None
+        return None
 
     def priority_of(self, facts: PodFacts) -> int:
         """At which priority a pod is scheduled: that of its group, where it has one."""
         return self._units.scheduling_priority(facts)
 
-    def below(self, unit: str, composite: str) -> bool:
+    def below(self, unit: UnitName, composite: str) -> bool:
         """Whether a pod group stands below a composite group, or says so of one that does not exist."""
-        _, namespace, name = unit.split("/")
-        return any(group.parent == composite for group in self._units.group_path(namespace, name))
+        return any(group.parent == composite for group in self._units.group_path(*key_of(unit)))
 
-    def waiting(self) -> dict[str, list[PodFacts]]:
+    def waiting(self) -> dict[UnitName, list[PodFacts]]:
         """All groups that have pending pods, by name, with those pods in order of age."""
-        found: dict[str, list[PodFacts]] = {}
+        found: dict[UnitName, list[PodFacts]] = {}
         for facts in sorted(self._world.pending(), key=lambda facts: (facts.created, facts.key)):
             name = self.name_of(facts)
             if name:
                 found.setdefault(name, []).append(facts)
         return found
 
-    def group(self, name: str, members: list[PodFacts]) -> Group:
+    def group(self, name: UnitName, members: list[PodFacts]) -> Group:
         """What there is to decide for a group with these pending members."""
         spec = members[0].pod.spec
         if spec.workload_ref is not None:
             return self._of_workload(name, members, spec.workload_ref)
         return self._of_pod_group(name, members)
 
-    def _of_workload(self, name: str, members: list[PodFacts], reference: WorkloadReference) -> Group:
+    def _of_workload(self, name: UnitName, members: list[PodFacts], reference: WorkloadReference) -> Group:
         found = self._units.workload_group(members[0].key[0], reference)
         if found is None:
             raise LookupError(name)
@@ -87,11 +87,11 @@ class Groups:
         if named is None or named.value >= own.value:
             return ""
         return texts.preemption_priority_too_low(
-            f"Workload/{workload.namespace}/{workload.name}", named.value, own.value
+            unit_name("Workload", workload.namespace, workload.name), named.value, own.value
         )
 
-    def _of_pod_group(self, name: str, members: list[PodFacts]) -> Group:
-        path = self._units.group_path(members[0].key[0], name.split("/")[2])
+    def _of_pod_group(self, name: UnitName, members: list[PodFacts]) -> Group:
+        path = self._units.group_path(*key_of(name))
         priority = self._world.classes.of_group(path[-1].policy)
         policy = path[0].policy
         if not self._settings.gate("TopologyAwareWorkloadScheduling"):
@@ -101,13 +101,13 @@ class Groups:
         never = by_group or any(facts.preemption_policy == "Never" for facts in members)
         return Group(gang, never, self._too_few(gang) or _mixed(gang, path[0]))
 
-    def _gang(self, name: str, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
+    def _gang(self, name: UnitName, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
         bound = tuple(self.bound().get(name, ()))
         there = len(bound) + self._has_succeeded(name, members)
         required = 1 if policy.min_count is None else max(policy.min_count - there, 1)
         return Gang(name, members, required, priority, policy.topology_key, bound)
 
-    def bound(self) -> dict[str, list[PodFacts]]:
+    def bound(self) -> dict[UnitName, list[PodFacts]]:
         """All groups that have pods on nodes, by name, with those pods: looked up once for each state of the world.
 
         Pods that are leaving do not count: a group that relied on them would soon be there in part only.
@@ -115,7 +115,7 @@ class Groups:
         self._look_up()
         return self._bound
 
-    def _has_succeeded(self, name: str, members: list[PodFacts]) -> int:
+    def _has_succeeded(self, name: UnitName, members: list[PodFacts]) -> int:
         """How many pods of a group have done their work: they count as placed, since nobody will come in their stead.
 
         Otherwise a gang of which one pod is done could never return after a preemption. Only pods of the same
@@ -157,5 +157,5 @@ def _mixed(gang: Gang, group: PodGroup) -> str:
         ("preemption policies", {facts.preemption_policy for facts in gang.members}),
     ):
         if len(values) > 1:
-            return texts.mixed_group(f"{group.kind}/{group.namespace}/{group.name}", what, sorted(map(str, values)))
+            return texts.mixed_group(unit_name(group.kind, group.namespace, group.name), what, sorted(map(str, values)))
     return ""

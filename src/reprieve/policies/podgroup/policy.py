@@ -18,248 +18,277 @@ Nothing is preempted for a group that cannot be placed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from reprieve import texts
-from reprieve.configuration import Settings
 from reprieve.engine.arrays import Mask
-from reprieve.engine.nodes.budgets import Budgets
+from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
-from reprieve.engine.nodes.labels import NodeLabels
-from reprieve.engine.nodes.rules import KnownClass, Nobody, NobodyAbove, OnlyLowerPriority, Tolerating
-from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.nodes.rules import (
+    KnownClass,
+    NobodyAbove,
+    NodeRule,
+    OnlyLowerPriority,
+    Ranked,
+    Resident,
+    Tolerating,
+)
 from reprieve.engine.nodes.trial import Gang, Trial
-from reprieve.engine.nodes.units import Unit
-from reprieve.engine.nodes.view import Ranked, Rule
-from reprieve.engine.plan import Cost, Details, Plan, Spared, StalePlan, Victim
-from reprieve.engine.reasons import CheaperElsewhere, LowerPriority, Reason, Reprieved, SparedByBudget
-from reprieve.engine.steps import TIE_BREAK, Choice, Criterion, choose
+from reprieve.engine.nodes.units import Share, Unit
+from reprieve.engine.nodes.view import OUT_OF_DOMAIN
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.plan import Victim
+from reprieve.engine.reasons import LowerPriority, NobodyAsked, Reason, SparedByBudget
+from reprieve.engine.steps import TIE_BREAK, Criterion
+from reprieve.model.names import UnitName
 from reprieve.policies.podgroup.groups import Group
-from reprieve.policies.podgroup.search import Answer, DomainSearch
-from reprieve.world import NEVER, PodFacts, World
+from reprieve.policies.podgroup.search import DomainSearch, Found
+from reprieve.world import NEVER, PodFacts
 
-NAME = "podgroup"
 CLUSTER = "cluster"
 
 
+class Domain(NamedTuple):
+    """The whole cluster, or the nodes of one topology domain."""
+
+    name: str
+    nodes: Mask
+
+
+class GroupView:
+    """A group that waits, and the domains of nodes that it could go to, at one moment."""
+
+    def __init__(self, group: Group, search: DomainSearch, domains: list[Domain], rules: list[NodeRule]) -> None:
+        self.group = group
+        self.gang = group.gang
+        self.search = search
+        self.domains = domains
+        self.rules = rules
+
+    @property
+    def unit(self) -> UnitName:
+        return self.gang.name
+
+
 class PodGroupPolicy:
-    """Decides for groups of pods over the table that it shares with the pod policy."""
+    """Decides for groups of pods."""
 
-    def __init__(self, world: World, settings: Settings, table: NodeTable, labels: NodeLabels) -> None:
-        self.world = world
-        self.settings = settings
-        self.table = table
-        self._labels = labels
+    name = "podgroup"
 
-    def decide(self, group: Group, now: int) -> Plan:
-        """The plan for one group, at a moment in microseconds since 1970."""
-        self.table.sync()
-        before = self.table.fingerprint() if self.settings.validate else ""
-        plan = self._decide(group, now)
-        if before and self.table.fingerprint() != before:
-            raise AssertionError(f"the search for {group.gang.name} left the ledger changed")
-        return plan
+    def __init__(self, ledger: NodeLedger) -> None:
+        self._ledger = ledger
+        self._table = ledger.table
 
-    def _decide(self, group: Group, now: int) -> Plan:
-        gang = group.gang
-        if group.refused:
-            return Plan(gang.name, NAME, "Unschedulable", group.refused)
-        search = DomainSearch(self.table, self._labels, Budgets(self.table), gang, self.settings)
-        domains = self._domains(gang)
-        fitting = self._fits(gang, search, domains)
-        if fitting is not None:
-            return fitting
-        if group.never_preempts:
-            return self._refuse(gang, texts.never_preempts(gang.name))
-        return self._ongoing(gang, search, domains) or self._preempt(gang, search, domains, now)
+    def view(self, preemptor: Group, now: int) -> GroupView:
+        self._ledger.sync()
+        gang = preemptor.gang
+        search = DomainSearch(self._ledger, gang)
+        return GroupView(preemptor, search, self._domains(gang), self._rules(gang, now))
+
+    def _domains(self, gang: Gang) -> list[Domain]:
+        everywhere = ~self._table.gone[: self._table.size]
+        if not gang.topology_key:
+            return [Domain(CLUSTER, everywhere)]
+        codes, values = self._ledger.labels.column(gang.topology_key)
+        # Pods that have their place already have chosen the domain for the rest.
+        chosen = {int(codes[self._table.index[facts.node]]) for facts in gang.bound if facts.node in self._table.index}
+        return [
+            Domain(f"{gang.topology_key}={value}", everywhere & (codes == code))
+            for value, code in sorted(values.items())
+            if chosen <= {code}
+        ]
+
+    def _rules(self, gang: Gang, now: int, *, patience: bool = False) -> list[NodeRule]:
+        classes = self._ledger.world.classes
+        return [
+            OnlyLowerPriority(gang.priority),
+            KnownClass(self._table, classes),
+            Tolerating(self._table, classes, gang.priority, now, patience=patience),
+        ]
 
     # 1. Fits
 
-    def _fits(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask]) -> Plan | None:
+    def fits(self, view: GroupView) -> Placed | None:
         """Places for as many as can be without asking anybody, in the domain that takes most of them."""
-        best: dict[str, str] = {}
+        gang = view.gang
+        best: dict[UnitName, str] = {}
         where = ""
-        for name, domain in domains.items():
-            with Trial(self.table) as trial:
-                if search.placer(domain).place(trial, [Nobody()]) > max(len(best), gang.required - 1):
-                    best, where = trial.placement(), name
-        if not best:
-            return None
-        message = texts.group_fits(gang.name, len(best), len(gang.members))
-        return Plan(gang.name, NAME, "Fits", message, domain=where, placement=best)
+        for domain in view.domains if not view.group.refused else ():
+            with Trial(self._table) as trial:
+                if view.search.placer(domain.nodes).place(trial, None) > max(len(best), gang.required - 1):
+                    best, where = trial.placement(), domain.name
+        return Placed(texts.group_fits(gang.name, len(best), len(gang.members)), where, best) if best else None
 
-    # 2. Victims chosen earlier
+    # 2. May it preempt?
 
-    def _ongoing(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask]) -> Plan | None:
+    def trigger(self, view: GroupView) -> HeldBack | None:
+        if view.group.refused:
+            return HeldBack("Unschedulable", view.group.refused, because=NobodyAsked())
+        if view.group.never_preempts:
+            return HeldBack("Unschedulable", texts.never_preempts(view.unit), because=NobodyAsked("Never"))
+        return self._ongoing(view)
+
+    def _ongoing(self, view: GroupView) -> HeldBack | None:
         """Wait for victims that are still leaving, as long as the places chosen for the group can still be had."""
-        nominated = [facts for facts in gang.members if facts.nominated in self.table.index]
+        gang = view.gang
+        nominated = [facts for facts in gang.members if facts.nominated in self._table.index]
         nodes = sorted({facts.nominated for facts in nominated})
         lower = [
             share
             for name in nodes
-            for share in self.table.residents[self.table.index[name]]
+            for share in self._table.residents[self._table.index[name]]
             if share.unit.priority < gang.priority
         ]
         leaving = {
             facts.unit: share.unit for share in lower for facts in share.pods if facts.pod.terminating_by_preemption
         }
-        if not leaving or not domains:
+        if not leaving or not view.domains:
             return None
-        placer = search.placer(np.logical_or.reduce(list(domains.values())))
+        placer = view.search.placer(np.logical_or.reduce([domain.nodes for domain in view.domains]))
         # Those who are leaving are enough; or others below the group came, and they cannot keep its place from it.
         chosen, anybody = list(leaving.values()), [share.unit for share in lower]
         if not self._can_be_had(placer, nominated, chosen) and not self._can_be_had(placer, nominated, anybody):
             return None
-        message = texts.waits_for_victims(gang.name, texts.listed(nodes), list(leaving))
-        return Plan(gang.name, NAME, "Wait", message, waiting_for=list(leaving))
+        message = texts.waits_for_victims(view.unit, texts.listed(nodes), list(leaving))
+        return HeldBack("Wait", message, waiting_for=list(leaving), because=NobodyAsked("Leaving"))
 
     def _can_be_had(self, placer: GangPlacer, nominated: list[PodFacts], gone: list[Unit]) -> bool:
         """Whether every pod would fit where it is nominated once some units have gone."""
-        with Trial(self.table) as trial:
+        with Trial(self._table) as trial:
             for unit in gone:
                 trial.evict(unit)
             for facts in nominated:
-                if not placer.outlook(facts, [Nobody()]).fits[self.table.index[facts.nominated]]:
+                if not placer.view(facts).fits[self._table.index[facts.nominated]]:
                     return False
                 trial.place(facts, facts.nominated, placer.gang.priority)
         return True
 
-    # 3. Where it could go
+    # 3. to 9. The search in each domain, and the choice
 
-    def _domains(self, gang: Gang) -> dict[str, Mask]:
-        everywhere = ~self.table.gone[: self.table.size]
-        if not gang.topology_key:
-            return {CLUSTER: everywhere}
-        codes, values = self._labels.column(gang.topology_key)
-        # Pods that have their place already have chosen the domain for the rest.
-        chosen = {int(codes[self.table.index[facts.node]]) for facts in gang.bound if facts.node in self.table.index}
-        return {
-            f"{gang.topology_key}={value}": everywhere & (codes == code)
-            for value, code in sorted(values.items())
-            if chosen <= {code}
-        }
+    def domains(self, view: GroupView) -> Iterable[Sequence[Domain]]:
+        return [view.domains]
 
-    # 4. to 8. The search in each domain, and 9. the choice
+    def rules(self, view: GroupView, domain: Domain) -> list[NodeRule]:  # noqa: ARG002 - the same in all domains
+        return view.rules
 
-    def _preempt(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask], now: int) -> Plan:
-        rules = self._rules(gang, now, patience=False)
-        answers = [
-            answer for name, domain in domains.items() if (answer := search.answer(name, domain, rules)) is not None
-        ]
-        choice = choose(np.ones(len(answers), dtype=np.bool_), _criteria(answers))
-        if choice is None:
-            return self._out_of_options(gang, search, domains, now)
-        answer = answers[choice.domain]
+    def search(self, view: GroupView, domain: Domain, rules: Sequence[NodeRule]) -> OfferList:
+        found = view.search.victims(domain.nodes, rules)
+        if found is None:
+            return OfferList()
         victims = [
-            Victim(facts.unit, LowerPriority(unit.priority, gang.priority), unit.key in answer.violations, unit.group)
-            for unit in answer.victims
+            Victim(
+                facts.unit,
+                LowerPriority(unit.priority, view.gang.priority),
+                unit.key in found.violations,
+                unit.group,
+            )
+            for unit in found.victims
             for facts in unit.pods
         ]
-        message = texts.group_preempts(
-            gang.name, len(answer.placement), len(gang.members), [unit.name for unit in answer.victims], len(victims)
-        )
-        return Plan(
-            gang.name,
-            NAME,
-            "Preempt",
-            message,
-            domain=answer.domain,
-            placement=answer.placement,
-            victims=victims,
-            criterion=choice.criterion,
-            details=self._explain(gang, answers, choice, rules),
-        )
+        violations = sum(found.violations.values())
+        return OfferList([Offer(domain.name, victims, found.placement, violations, terms=found)])
 
-    def _rules(self, gang: Gang, now: int, *, patience: bool) -> list[Rule]:
-        classes = self.world.classes
-        return [
-            OnlyLowerPriority(gang.priority),
-            KnownClass(self.table, classes),
-            Tolerating(self.table, classes, gang.priority, now, patience=patience),
+    def criteria(self, view: GroupView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - offers have it all
+        """The pod policy's criteria, over all pods of all victims of a domain."""
+        found: list[Found] = [offer.terms for offer in offers.all()]
+        pods = [[facts for unit in one.victims for facts in unit.pods] for one in found]
+        top = [max((facts.priority for facts in victims), default=0) for victims in pods]
+        starts = [
+            min((facts.start for facts in victims if facts.priority == highest), default=NEVER)
+            for victims, highest in zip(pods, top, strict=True)
         ]
+        columns = {
+            "FewestBudgetViolations": [sum(one.violations.values()) for one in found],
+            "LowestHighestPriority": top,
+            "SmallestSumOfPriorities": [sum(facts.priority + SHIFT for facts in victims) for victims in pods],
+            "FewestVictims": [len(victims) for victims in pods],
+            "LatestStart": [-start for start in starts],
+            TIE_BREAK: list(range(len(found))),
+        }
+        return [Criterion(name, np.array(values, dtype=np.int64)) for name, values in columns.items()]
+
+    def message(self, view: GroupView, offer: Offer) -> str:
+        units = [unit.name for unit in offer.terms.victims]
+        members = len(view.gang.members)
+        return texts.group_preempts(view.unit, len(offer.placement), members, units, len(offer.victims))
 
     # Nothing to be done, or not yet
 
-    def _out_of_options(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask], now: int) -> Plan:
-        patient = self._rules(gang, now, patience=True)
-        tolerating = self._rules(gang, now, patience=False)
-        everywhere = np.arange(self.table.size)
-        placer = search.placer(~self.table.gone[: self.table.size])
-        more = placer.allowed(patient, everywhere) & ~placer.allowed(tolerating, everywhere)
-        if more.any() and any(search.answer(name, domain, patient) for name, domain in domains.items()):
-            soonest = min(rule.good_until() for rule in tolerating)
+    def refusal(self, view: GroupView) -> HeldBack:
+        if self._waits(view):
+            soonest = min(rule.good_until() for rule in view.rules)
             until = soonest if soonest < NEVER else None
-            return Plan(gang.name, NAME, "Wait", texts.waits_for_toleration(gang.name, until), until=until)
-        return self._refuse(gang, self._shortage(gang, search, domains, tolerating))
+            return HeldBack("Wait", texts.waits_for_toleration(view.unit, until), until=until)
+        return HeldBack("Unschedulable", self._shortage(view))
 
-    def _shortage(self, gang: Gang, search: DomainSearch, domains: dict[str, Mask], rules: list[Rule]) -> str:
+    def _waits(self, view: GroupView) -> bool:
+        """Whether it could preempt if tolerations that are limited in time were over."""
+        patient = self._rules(view.gang, 0, patience=True)
+        everywhere = np.arange(self._table.size)
+        placer = view.search.placer(~self._table.gone[: self._table.size])
+        more = placer.allowed(patient, everywhere) & ~placer.allowed(view.rules, everywhere)
+        return bool(more.any()) and any(view.search.victims(domain.nodes, patient) for domain in view.domains)
+
+    def _shortage(self, view: GroupView) -> str:
         """How far it would get if everybody who may be asked made way, in the domain where it gets furthest."""
         best = -1
         missing: dict[str, tuple[int, int]] = {}
-        for domain in domains.values():
-            placer = search.placer(domain)
-            most = placer.most(rules)
+        for domain in view.domains:
+            placer = view.search.placer(domain.nodes)
+            most = placer.most(view.rules)
             if most > best:
-                best, missing = most, placer.shortage(rules)
-        return texts.group_unschedulable(gang.name, max(best, 0), gang.required, missing)
-
-    def _refuse(self, gang: Gang, message: str) -> Plan:
-        return Plan(gang.name, NAME, "Unschedulable", message)
+                best, missing = most, placer.shortage(view.rules)
+        return texts.group_unschedulable(view.unit, max(best, 0), view.gang.required, missing)
 
     # Explanations
 
-    def _explain(self, gang: Gang, answers: list[Answer], choice: Choice, rules: list[Rule]) -> Callable[[], Details]:
-        return partial(self._details, gang, answers, choice, rules, self.world.version)
+    def unasked(self, view: GroupView) -> Offers:  # noqa: ARG002 - placing a gang for nothing is not worth it
+        return OfferList()
 
-    def _details(self, gang: Gang, answers: list[Answer], choice: Choice, rules: list[Rule], version: int) -> Details:
-        if self.world.version != version:
-            raise StalePlan(f"the world has moved on since the plan for {gang.name} was made")
-        costs = {
-            answer.domain: Cost(
-                [facts.unit for unit in answer.victims for facts in unit.pods], sum(answer.violations.values())
-            )
-            for answer in answers
-        }
-        chosen = answers[choice.domain]
-        elsewhere = {unit.key for answer in answers for unit in answer.victims}
-        rules = [*rules, NobodyAbove(chosen.limit)]
-        gone = {unit.key for unit in chosen.victims}
-        pods = Ranked(self.table, slice(0, self.table.size), self.table.depth)
+    def judged(self, view: GroupView, told: Told) -> Iterator[Judged]:
+        """What the rules said in the chosen domain; where none was chosen, all that they said before."""
+        found: Found | None = told.chosen.terms if told.chosen is not None else None
+        rules = [*view.rules, *([NobodyAbove(found.limit)] if found is not None and found.limit is not None else [])]
+        pods = Ranked(self._table, slice(0, self._table.size), self._table.depth)
         protects = [rule.protects(pods) for rule in rules]
-        spared: list[Spared] = []
-        for node, shares in enumerate(self.table.residents):
+        domain_of = self._domain_of(view)
+        for node, shares in enumerate(self._table.residents if not told.brief else ()):
             for rank, share in enumerate(shares):
-                if share.unit.key in gone:
-                    continue
-                rule = next((rule for rule, mask in zip(rules, protects, strict=True) if mask[rank, node]), None)
+                by = [rule for rule, mask in zip(rules, protects, strict=True) if mask[rank, node]]
                 for facts in share.pods:
-                    reason: Reason = rule.reason(share.unit, facts) if rule else Reprieved()
-                    if share.unit.key in chosen.kept:
-                        reason = SparedByBudget()
-                    elif share.unit.key in elsewhere:
-                        reason = CheaperElsewhere(chosen.domain, choice.criterion)
-                    spared.append(Spared(facts.unit, reason, self.table.names[node]))
-        return Details(costs, spared, {})
+                    yield Judged(facts.unit, self._table.names[node], _reason(share, facts, by, found), domain_of[node])
+
+    def _domain_of(self, view: GroupView) -> list[str]:
+        """The domain that each node is in; outside of all it stands for itself."""
+        names = list(self._table.names)
+        for domain in view.domains:
+            for node in np.flatnonzero(domain.nodes).tolist():
+                names[node] = domain.name
+        return names
+
+    def obstacles(self, view: GroupView, told: Told) -> dict[str, str]:
+        """Domains without an offer, and nodes outside of all domains."""
+        if told.offers is None:
+            return {}
+        offered = {offer.domain for offer in told.offers.all()}
+        inside = {domain.name for domain in view.domains}
+        outside = {name: texts.OBSTACLES[OUT_OF_DOMAIN] for name in self._domain_of(view) if name not in inside}
+        short = {name: texts.TOO_SMALL for name in sorted(inside - offered) if len(inside) > 1}
+        return {**short, **outside}
+
+    def stamp(self, view: GroupView) -> object:  # noqa: ARG002 - what the world is at
+        return self._ledger.world.version
+
+    def fingerprint(self) -> str:
+        return self._ledger.fingerprint()
 
 
-def _criteria(answers: list[Answer]) -> list[Criterion]:
-    """The pod policy's criteria, over all pods of all victims of a domain."""
-    pods = [[facts for unit in answer.victims for facts in unit.pods] for answer in answers]
-    top = [max((facts.priority for facts in victims), default=0) for victims in pods]
-    starts = [
-        min((facts.start for facts in victims if facts.priority == highest), default=NEVER)
-        for victims, highest in zip(pods, top, strict=True)
-    ]
-    columns = {
-        "FewestBudgetViolations": [sum(answer.violations.values()) for answer in answers],
-        "LowestHighestPriority": top,
-        "SmallestSumOfPriorities": [sum(facts.priority + SHIFT for facts in victims) for victims in pods],
-        "FewestVictims": [len(victims) for victims in pods],
-        "LatestStart": [-start for start in starts],
-        TIE_BREAK: list(range(len(answers))),
-    }
-    return [Criterion(name, np.array(values, dtype=np.int64)) for name, values in columns.items()]
+def _reason(share: Share, facts: PodFacts, by: list[NodeRule], found: Found | None) -> Reason | None:
+    if found is not None and share.unit.key in found.kept:
+        return SparedByBudget()
+    return by[0].reason(Resident(share.unit, facts)) if by else None

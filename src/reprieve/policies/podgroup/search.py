@@ -10,30 +10,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprieve.configuration import Settings
 from reprieve.engine.arrays import Mask
-from reprieve.engine.nodes.budgets import Budgets
 from reprieve.engine.nodes.columns import Mark
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.gang_reprieve import Giver
-from reprieve.engine.nodes.labels import NodeLabels
-from reprieve.engine.nodes.rules import KeptByBudget, NobodyAbove
-from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.nodes.rules import KeptByBudget, NobodyAbove, NodeRule
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit
-from reprieve.engine.nodes.view import Rule
+from reprieve.model.names import UnitName
 
 
-class Answer(NamedTuple):
-    """What one domain would cost."""
+class Found(NamedTuple):
+    """What one domain would cost, and where each pod of the gang would go."""
 
-    domain: str
     victims: list[Unit]
-    placement: dict[str, str]
+    placement: dict[UnitName, str]
     violations: dict[Hashable, int]
     """How many pods of each victim go against a budget."""
-    limit: int
-    """The lowest priority that is enough: nobody above it makes way."""
+    limit: int | None
+    """The lowest priority that is enough: nobody above it makes way; None: there was no such limit."""
     kept: frozenset[Hashable] = frozenset()
     """Units that were reprieved because a budget would have broken."""
 
@@ -41,36 +37,34 @@ class Answer(NamedTuple):
 class DomainSearch:
     """Searches one domain after another for a gang."""
 
-    def __init__(self, table: NodeTable, labels: NodeLabels, budgets: Budgets, gang: Gang, settings: Settings) -> None:
-        self.table = table
-        self._labels = labels
-        self._budgets = budgets
+    def __init__(self, ledger: NodeLedger, gang: Gang) -> None:
+        self.table = ledger.table
+        self._ledger = ledger
         self._gang = gang
-        self._settings = settings
 
     def placer(self, domain: Mask) -> GangPlacer:
-        return GangPlacer(self.table, self._labels, self._budgets, self._gang, domain, self._settings.scoring)
+        return GangPlacer(self._ledger, self._gang, domain)
 
-    def answer(self, name: str, domain: Mask, rules: Sequence[Rule]) -> Answer | None:
+    def victims(self, domain: Mask, rules: Sequence[NodeRule]) -> Found | None:
         """The victims in a domain and the places of the gang; None where no allowed set of victims is enough."""
         placer = self.placer(domain)
         potential = self._potential(placer, domain, rules)
         marked = self._mark_budgets(potential)
         try:
-            found = self._search(placer, name, potential, rules, marked)
+            found = self._search(placer, potential, rules, marked)
             if found is not None and self._forbidden(found):
                 self._keep(marked)
-                found = self._minimal(placer, name, potential, rules, marked)
+                found = self._minimal(placer, potential, rules, marked)
             return None if found is None or self._forbidden(found) else found
         finally:
             self.table.mark({}, marked)
 
-    def _forbidden(self, found: Answer) -> bool:
+    def _forbidden(self, found: Found) -> bool:
         """Whether budgets are respected and one would really break."""
         pods = [facts for unit in found.victims for facts in unit.pods]
-        return self._settings.pdb == "Respect" and bool(self._budgets.broken_by(pods))
+        return self._ledger.settings.pdb == "Respect" and bool(self._ledger.budgets.broken_by(pods))
 
-    def _potential(self, placer: GangPlacer, domain: Mask, rules: Sequence[Rule]) -> Mask:
+    def _potential(self, placer: GangPlacer, domain: Mask, rules: Sequence[NodeRule]) -> Mask:
         """4. All shares of units that may be asked to leave and stand in the domain, also their shares outside it."""
         allowed = placer.allowed(rules, np.arange(self.table.size))
         inside = allowed & domain
@@ -79,16 +73,16 @@ class DomainSearch:
         return inside | (allowed & np.isin(numbers, reaching)) if len(reaching) else inside
 
     def _search(
-        self, placer: GangPlacer, name: str, potential: Mask, rules: Sequence[Rule], marked: list[Unit]
-    ) -> Answer | None:
+        self, placer: GangPlacer, potential: Mask, rules: Sequence[NodeRule], marked: list[Unit]
+    ) -> Found | None:
         if not marked:
-            return self._minimal(placer, name, potential, rules, marked)
-        sparing = self._place(placer, name, rules, marked)
+            return self._minimal(placer, potential, rules, marked)
+        sparing = self._place(placer, rules, marked)
         if sparing is None:
             return None
         gone = {unit.key for unit in sparing.victims}
         self._keep([unit for unit in marked if unit.key not in gone])
-        found = self._minimal(placer, name, potential, rules, marked)
+        found = self._minimal(placer, potential, rules, marked)
         # Another order of looking may lose a pod: then the places that were found first are the better ones.
         return found if found is not None and len(found.placement) >= len(sparing.placement) else sparing
 
@@ -96,7 +90,7 @@ class DomainSearch:
 
     def _mark_budgets(self, potential: Mask) -> list[Unit]:
         """Whose budget would break, walking over all potential victims in order of importance."""
-        breaks = self._budgets.everywhere(potential)
+        breaks = self._ledger.budgets.everywhere(potential)
         units = {}
         marks: dict[Hashable, Mark] = {}
         for rank, node in np.argwhere(breaks > 0):
@@ -116,13 +110,13 @@ class DomainSearch:
     # 6. to 8. The lowest priority that is enough, the places, and who need not go
 
     def _minimal(
-        self, placer: GangPlacer, name: str, potential: Mask, rules: Sequence[Rule], marked: list[Unit]
-    ) -> Answer | None:
+        self, placer: GangPlacer, potential: Mask, rules: Sequence[NodeRule], marked: list[Unit]
+    ) -> Found | None:
         rules = [*rules, KeptByBudget()]
         limit = self._lowest_enough(placer, potential, rules)
-        return None if limit is None else self._place(placer, name, [*rules, NobodyAbove(limit)], marked)
+        return None if limit is None else self._place(placer, [*rules, NobodyAbove(limit)], marked, limit)
 
-    def _lowest_enough(self, placer: GangPlacer, potential: Mask, rules: Sequence[Rule]) -> int | None:
+    def _lowest_enough(self, placer: GangPlacer, potential: Mask, rules: Sequence[NodeRule]) -> int | None:
         """6. The lowest priority N such that as many can be placed with nobody above N touched as with anybody."""
         ranks = {name: self.table.ranks[name][: len(potential), : self.table.size] for name in ("priority", "kept")}
         priorities = np.unique(ranks["priority"][potential & (ranks["kept"] == 0)]).tolist()
@@ -138,7 +132,9 @@ class DomainSearch:
                 low = middle + 1
         return int(priorities[low])
 
-    def _place(self, placer: GangPlacer, name: str, rules: Sequence[Rule], marked: list[Unit]) -> Answer | None:
+    def _place(
+        self, placer: GangPlacer, rules: Sequence[NodeRule], marked: list[Unit], limit: int | None = None
+    ) -> Found | None:
         """7. Place as many as can be, and 8. give back what need not go, first those whose budget would break."""
         with Trial(self.table) as trial:
             if placer.place(trial, rules) < self._gang.required:
@@ -148,5 +144,4 @@ class DomainSearch:
             marks = self.table.marks
             violations = {unit.key: marks[unit.key].breaks for unit in victims if unit.key in marks}
             kept = frozenset(key for key, mark in marks.items() if mark.kept)
-            limit = max((unit.priority for unit in victims), default=self._gang.priority)
-            return Answer(name, victims, trial.placement(), violations, limit, kept)
+            return Found(victims, trial.placement(), violations, limit, kept)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from reprieve.engine.arrays import Ints
-from reprieve.engine.nodes.view import Outlook
+from reprieve.engine.reasons import Reason
+from reprieve.model.names import Key
 from reprieve.policies.queue import laws
-from reprieve.policies.queue.candidates import Candidate
-from reprieve.policies.queue.laws import Ask
+from reprieve.policies.queue.columns import Candidate, QueueColumns
 from reprieve.policies.queue.pods import held
-from reprieve.policies.queue.tree import QueueTree
+from reprieve.policies.queue.rules import below_guarantee
+from reprieve.policies.queue.view import QueueView
 
 
-class NodeLedger:
+class OneNode:
     """One node alone, for a pod that must run there: it does not ask queues."""
 
-    def __init__(self, ask: Ask, outlook: Outlook, node: int) -> None:
-        self.ask = ask
+    def __init__(self, view: QueueView, node: int) -> None:
+        self.view = view
         self.node = node
-        self._outlook = outlook
-        self._slack = outlook.slack_of(node, ask.facts)
-        self._weights = outlook.weights_of(node)
+        self._slack = view.nodes.slack[:, node].copy()
+        self._weights = view.nodes.weights_on(node)
 
     def fits(self) -> bool:
         return self.fits_node()
@@ -31,7 +31,7 @@ class NodeLedger:
         return self._enough(self._slack)
 
     def _enough(self, slack: Ints) -> bool:
-        return bool(self._outlook.enough(slack[:, None])[0])
+        return bool(self.view.nodes.enough(slack[:, None])[0])
 
     def helps(self, candidate: Candidate) -> bool:
         """Whether a pod frees anything that is missing on the node, and takes away nothing that is needed."""
@@ -58,33 +58,39 @@ class NodeLedger:
             self._slack = self._slack + sign * self._weights[candidate.rank]
 
 
-class QueueLedger(NodeLedger):
-    """A node and the queues on the way from the request's own up to root."""
+class QueueLedger(OneNode):
+    """A node and the queues on the way from the claim's own up to root."""
 
-    def __init__(self, tree: QueueTree, ask: Ask, outlook: Outlook, node: int) -> None:
-        super().__init__(ask, outlook, node)
-        self._queues = tree.queues
+    def __init__(self, columns: QueueColumns, view: QueueView, node: int) -> None:
+        super().__init__(view, node)
+        self._columns = columns
+        self._queues = columns.tree.queues
         self.gone: dict[int, dict[str, int]] = {}
+        self.refused: dict[Key, Reason] = {}
+        """Whom law 2 protected when it would have been its turn, because of those who had gone by then."""
 
     def fits(self) -> bool:
         """On the node, below every maximum, and with its guarantee not exceeded (law 4)."""
         return (
             self.fits_node()
-            and not any(laws.over_maximum(queue, self.ask, self.gone) for queue in self.ask.capped)
-            and laws.under_guarantee(self.ask, self.gone)
+            and not any(laws.over_maximum(queue, self.view, self.gone) for queue in self.view.capped)
+            and laws.under_guarantee(self.view, self.gone)
         )
 
     def helps(self, candidate: Candidate) -> bool:
         """Also where it frees something below a maximum that is in the way."""
         path = self._queues[candidate.queue].path
         return super().helps(candidate) or any(
-            blocked in path and laws.over_maximum(blocked, self.ask, self.gone) for blocked in self.ask.blocked
+            blocked in path and laws.over_maximum(blocked, self.view, self.gone) for blocked in self.view.blocked
         )
 
     def may_go(self, candidate: Candidate) -> bool:
         """Law 2, at this moment; and only if it still frees something that is missing."""
-        queue = self._queues[candidate.queue]
-        return laws.stays_at_guarantee(candidate.facts, queue, self.ask, self.gone) and self.helps(candidate)
+        facts = candidate.facts
+        if laws.falls_below(facts, self._queues[candidate.queue], self.view, self.gone) is not None:
+            self.refused[facts.key] = below_guarantee(self.view, self._columns, facts, self.gone)
+            return False
+        return self.helps(candidate)
 
     def _move(self, candidate: Candidate, sign: int) -> None:
         super()._move(candidate, sign)

@@ -10,72 +10,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from reprieve import texts
+from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.units import POD
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Plan, Victim
-from reprieve.engine.reasons import QueueAboveMaximum
+from reprieve.engine.preemption import decide
+from reprieve.engine.reasons import QueueAboveMaximum, QueueLaw, Reason
+from reprieve.engine.rules import Rule, protection
+from reprieve.engine.steps import Criterion
+from reprieve.model.names import Key, UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.queue.pods import held, opted_out, required_node
-from reprieve.policies.queue.policy import NAME, QueuePolicy
+from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.tree import QueueNode, below
 from reprieve.world import PodFacts
 
 _HOUR = 3_600_000_000
+Left = dict[str, int]
+"""What is still to be freed, by resource."""
 
 
-def quota_plans(policy: QueuePolicy) -> list[Plan]:
-    """A plan for every queue above its maximum; where there is none, one that says so for the first that is watched."""
+def watched(policy: QueuePolicy) -> list[QueueNode]:
+    """The queues whose maximum counts for what runs in them, each after those below it."""
     policy.sync()
-    watched = [node for node in below(policy.tree.root) if node.quota_delay]
-    lowered = _Lowered(policy)
-    enabled = policy.tree.quota_preemption
-    plans = [lowered.plan(node) for node in reversed(watched) if enabled and lowered.to_free(node)]
-    if watched and not plans:
-        return [Plan(_unit(watched[0]), NAME, "Fits", texts.quota_kept(watched[0].name))]
-    return plans
+    return [node for node in reversed(list(below(policy.tree.root))) if node.quota_delay]
 
 
-def _unit(queue: QueueNode) -> str:
-    return f"Queue//{queue.name}"
+def decide_limits(policy: QueuePolicy, now: int) -> list[Plan]:
+    """A plan for every queue above its maximum; where there is none, one that says so for the first that is watched."""
+    queues = watched(policy)
+    limits = LimitPolicy(policy)
+    plans = [decide(limits, queue, now) for queue in queues]
+    above = [plan for plan in plans if plan.outcome != "Fits"]
+    return above or plans[-1:]
 
 
-class _Lowered:
-    """Who goes, queue after queue; those who go for one are gone for the next."""
+class LimitView:
+    """A queue, what it uses too much, and who is looked at for that."""
 
-    def __init__(self, policy: QueuePolicy) -> None:
-        self._policy = policy
+    def __init__(self, queue: QueueNode, free: Left) -> None:
+        self.queue = queue
+        self.free = free
+        self.reasons: dict[Key, Reason] = {}
+        """What the rules said of those who stay."""
+
+    @property
+    def unit(self) -> UnitName:
+        return unit_name("Queue", "", self.queue.name)
+
+
+class LimitPolicy:
+    """Decides for one queue after the other; those who go for one are gone for the next."""
+
+    name = "queue"
+
+    def __init__(self, queues: QueuePolicy) -> None:
+        self._queues = queues
         self._gone: dict[int, Resources] = {}
-        self._going: set[tuple[str, str]] = set()
+        self._going: set[Key] = set()
 
-    def plan(self, queue: QueueNode) -> Plan:
-        victims = [
-            facts
-            for leaf, amount in self._shared_out(queue, self.to_free(queue))
-            for facts in self._from_leaf(leaf, Resources(amount))
+    def view(self, preemptor: QueueNode, now: int) -> LimitView:  # noqa: ARG002 - since when is for others to say
+        enabled = self._queues.tree.quota_preemption
+        return LimitView(preemptor, self._to_free(preemptor) if enabled else {})
+
+    def fits(self, view: LimitView) -> Placed | None:
+        return None if view.free else Placed(texts.quota_kept(view.queue.name))
+
+    def trigger(self, view: LimitView) -> HeldBack | None:  # noqa: ARG002 - the delay is the loop's to keep
+        return None
+
+    def domains(self, view: LimitView) -> Iterable[Sequence[QueueNode]]:
+        return [[view.queue]]
+
+    def rules(self, view: LimitView, domain: QueueNode) -> list[Rule[tuple[PodFacts, Left]]]:  # noqa: ARG002
+        """About a pod, and what is still to be freed when its turn comes. Also groups stay: what places them asks no
+        queue, so that they would be back at once."""
+        units = self._queues.columns.units
+
+        def law(kind: str) -> Reason:
+            return QueueLaw(kind, domain.name)
+
+        return [
+            lambda one: law("NothingShared") if not _amount(*one) else None,
+            lambda one: law("WholeGroup") if units.of(one[0]).kind != POD else None,
+            lambda one: law("Leaving") if one[0].pod.terminating or one[0].key in self._going else None,
+            lambda one: law("RequiredNode") if required_node(one[0]) is not None else None,
+            lambda one: law("FreesTooMuch") if _more_than_left(*one) else None,
         ]
+
+    def search(self, view: LimitView, domain: QueueNode, rules: Sequence[Rule[tuple[PodFacts, Left]]]) -> OfferList:
+        victims: list[PodFacts] = []
+        for leaf, part in self._shared_out(domain, view.free):
+            victims += self._from_leaf(view, leaf, Resources(part), rules)
         if not victims:
-            return Plan(_unit(queue), NAME, "Unschedulable", texts.quota_stuck(queue.name))
+            return OfferList()
         for facts in victims:
             self._note(facts)
-        return Plan(
-            _unit(queue),
-            NAME,
-            "Preempt",
-            texts.quota_lowered(queue.name, [facts.unit for facts in victims]),
-            victims=[Victim(facts.unit, QueueAboveMaximum(queue.name)) for facts in victims],
-        )
+        going = [Victim(facts.unit, QueueAboveMaximum(domain.name)) for facts in victims]
+        return OfferList([Offer(domain.name, going)])
+
+    def criteria(self, view: LimitView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - there is one
+        return []
+
+    def message(self, view: LimitView, offer: Offer) -> str:
+        return texts.quota_lowered(view.queue.name, [victim.unit for victim in offer.victims])
+
+    def refusal(self, view: LimitView) -> HeldBack:
+        return HeldBack("Unschedulable", texts.quota_stuck(view.queue.name))
+
+    # Amounts
 
     def _note(self, facts: PodFacts) -> None:
         self._going.add(facts.key)
-        for node in self._policy.tree.queue_of(facts).path:
+        for node in self._queues.tree.queue_of(facts).path:
             self._gone[node.number] = self._gone.get(node.number, NOTHING) + held(facts)
 
     def _kept(self, queue: QueueNode, name: str) -> int:
         return queue.kept.get(name, 0) - self._gone.get(queue.number, NOTHING).of(name)
 
-    def to_free(self, queue: QueueNode) -> dict[str, int]:
+    def _to_free(self, queue: QueueNode) -> Left:
         """What is above the maximum, as far as no guarantee up the path covers it."""
         free = {}
         for name, most in (queue.maximum or NOTHING).items():
@@ -87,7 +143,7 @@ class _Lowered:
                 free[name] = excess
         return free
 
-    def _shared_out(self, queue: QueueNode, free: dict[str, int]) -> Iterator[tuple[QueueNode, dict[str, int]]]:
+    def _shared_out(self, queue: QueueNode, free: Left) -> Iterator[tuple[QueueNode, Left]]:
         if not queue.children:
             yield queue, free
             return
@@ -102,26 +158,52 @@ class _Lowered:
         """What a queue uses above its guarantee."""
         return max(0, self._kept(queue, name) - (queue.guaranteed or NOTHING).of(name))
 
-    def _from_leaf(self, leaf: QueueNode, free: Resources) -> list[PodFacts]:
+    def _from_leaf(
+        self, view: LimitView, leaf: QueueNode, free: Resources, rules: Sequence[Rule[tuple[PodFacts, Left]]]
+    ) -> list[PodFacts]:
         left = dict(free)
         victims = []
         for facts in sorted(leaf.pods.values(), key=lambda facts: self._order(facts, free)):
-            amount = {name: held(facts).of(name) for name in free if held(facts).of(name)}
-            if not amount or self._stays(facts) or any(units > left[name] for name, units in amount.items()):
+            reason = protection(rules, (facts, left))
+            if reason is not None:
+                view.reasons[facts.key] = reason
                 continue
             victims.append(facts)
-            for name, units in amount.items():
+            for name, units in _amount(facts, left).items():
                 left[name] -= units
         return victims
-
-    def _stays(self, facts: PodFacts) -> bool:
-        """Also groups stay: what places them asks no queue, so that they would be back at once."""
-        grouped = self._policy.columns.units.of(facts).kind != POD
-        return grouped or facts.pod.terminating or facts.key in self._going or required_node(facts) is not None
 
     def _order(self, facts: PodFacts, free: Resources) -> tuple[object, ...]:
         amount = held(facts)
         matching = sum(bool(amount.of(name)) for name in free) / max(len(amount), 1)
         size = sum(amount.of(name) for name in free)
-        last = opted_out(self._policy.world, facts), self._policy.tree.applications.leads(facts)
+        last = opted_out(self._queues.world, facts), self._queues.tree.applications.leads(facts)
         return *last, -matching, facts.priority, -(facts.created // _HOUR), size, -facts.created, facts.unit
+
+    # Explanations
+
+    def unasked(self, view: LimitView) -> Offers:  # noqa: ARG002 - whoever is above its maximum asks
+        return OfferList()
+
+    def judged(self, view: LimitView, told: Told) -> Iterator[Judged]:  # noqa: ARG002 - a queue is not that large
+        for queue in below(view.queue):
+            for facts in queue.pods.values():
+                yield Judged(facts.unit, queue.name, view.reasons.get(facts.key), view.queue.name)
+
+    def obstacles(self, view: LimitView, told: Told) -> dict[str, str]:  # noqa: ARG002 - the sentence says it
+        return {}
+
+    def stamp(self, view: LimitView) -> object:  # noqa: ARG002 - what the world is at
+        return self._queues.world.version
+
+    def fingerprint(self) -> str:
+        return ""
+
+
+def _amount(facts: PodFacts, asked: Iterable[str]) -> Left:
+    """What a pod holds of some resources."""
+    return {name: held(facts).of(name) for name in asked if held(facts).of(name)}
+
+
+def _more_than_left(facts: PodFacts, left: Left) -> bool:
+    return any(units > left[name] for name, units in _amount(facts, left).items())

@@ -13,50 +13,56 @@
    maximum stands in the way, they may be anywhere below it.
 5. On a node, and between nodes: who opted out goes last, then who leads its application (law 1); then the youngest go.
    Between nodes, the fewest victims, then the nearest queues, then the oldest node, then its name.
-6. A pod that must run on one node (a DaemonSet's) takes from that node, whatever queues say.
+6. A pod that must run on one node (a DaemonSet's) takes from that node, whatever queues say: see `required_node`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from reprieve import texts
-from reprieve.configuration import Settings
-from reprieve.engine.nodes.budgets import Budgets
-from reprieve.engine.nodes.rules import Nobody
-from reprieve.engine.nodes.view import Outlook
-from reprieve.engine.plan import Details, Plan, StalePlan, Victim
-from reprieve.engine.reasons import NodeRequired, QueueOver
-from reprieve.engine.steps import ONLY_CANDIDATE, Choice
-from reprieve.policies.pod import PodPolicy
+from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.reasons import NobodyAsked, Reason
+from reprieve.engine.steps import Criterion
 from reprieve.policies.queue import laws
-from reprieve.policies.queue.candidates import Candidate, Candidates, QueueColumns
-from reprieve.policies.queue.explanation import Explainer, tally
-from reprieve.policies.queue.laws import Ask
+from reprieve.policies.queue.candidates import Candidates
+from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.leaving import leaving_enough
-from reprieve.policies.queue.pods import required_node
-from reprieve.policies.queue.required_node import NodeBound
+from reprieve.policies.queue.rules import QueueRule, queue_rules
 from reprieve.policies.queue.search import QueueSearch
+from reprieve.policies.queue.standing import Standing
 from reprieve.policies.queue.tree import QueueTree
-from reprieve.world import PodFacts, World
+from reprieve.policies.queue.view import QueueView
+from reprieve.world import PodFacts
 
-NAME = "queue"
 _SECOND = 1_000_000
-_LOWEST = -(2**62)
+LOWEST = -(2**62)
+WITHIN_FENCE = "nodes"
+"""The one domain of this policy: all nodes, whose offers are made from the cheapest up."""
+
+
+class PodInQueueView(QueueView):
+    """A pod in a queue, and what was looked at for it so far."""
+
+    standing: Standing | None = None
+    candidates: Candidates | None = None
+    search: QueueSearch | None = None
 
 
 class QueuePolicy:
-    """Decides for pods in queues, over the node table that it shares with the pod policy."""
+    """Decides for pods in queues."""
 
-    def __init__(self, world: World, settings: Settings, pods: PodPolicy) -> None:
-        self.world = world
-        self.settings = settings
-        self._pods = pods
-        self._table = pods.table
-        self.columns = QueueColumns(pods.table)
+    name = "queue"
+
+    def __init__(self, ledger: NodeLedger) -> None:
+        self.world = ledger.world
+        self._ledger = ledger
+        self._table = ledger.table
+        self.columns = QueueColumns(ledger.table)
 
     @property
     def tree(self) -> QueueTree:
@@ -64,135 +70,108 @@ class QueuePolicy:
 
     def sync(self) -> None:
         """Catch up with the world."""
-        self._table.sync()
+        self._ledger.sync()
         self.columns.sync()
 
-    def decide(self, facts: PodFacts, now: int) -> Plan:
-        """The plan for one pending pod, at a moment in microseconds since 1970."""
+    def view(self, preemptor: PodFacts, now: int) -> PodInQueueView:
         self.sync()
-        before = self._table.fingerprint() if self.settings.validate else ""
-        ask = Ask(facts, self.tree.queue_of(facts))
-        required = required_node(facts)
-        # Nominated pods of all priorities count as present, but for a pod that must run on its node.
-        below = _LOWEST if required is None else facts.priority
-        outlook = Outlook(
-            self._table, self._pods.labels, Budgets(self._table), facts, [Nobody()], priority=below, vacated=True
-        )
-        plan = self._decide(ask, outlook, now) if required is None else self._on_its_node(ask, outlook, required)
-        if before and self._table.fingerprint() != before:
-            raise AssertionError(f"the search for {facts.unit} left the ledger changed")
-        return plan
-
-    def _decide(self, ask: Ask, outlook: Outlook, now: int) -> Plan:
-        if not ask.blocked and outlook.fits.any():
-            return self._fits(ask.facts, outlook)
-        return self._held_back(ask, outlook, now) or self._preempt(ask, outlook)
+        # Nominated pods of all priorities count as present.
+        nodes = self._ledger.view(preemptor, priority=LOWEST, vacated=True)
+        return PodInQueueView(preemptor, self.tree.queue_of(preemptor), nodes, now)
 
     # 1. Fits
 
-    def _fits(self, facts: PodFacts, outlook: Outlook) -> Plan:
-        nodes = np.flatnonzero(outlook.fits)
-        nominated = self._table.index.get(facts.nominated, -1)
-        node = nominated if nominated in nodes else self._pods.best(facts, nodes)
-        name = self._table.names[node]
-        return Plan(facts.unit, NAME, "Fits", texts.fits(facts.unit, name), domain=name, placement={facts.unit: name})
+    def fits(self, view: PodInQueueView) -> Placed | None:
+        if view.blocked or not view.nodes.fits.any():
+            return None
+        name = self._table.names[self._ledger.best(view.facts, np.flatnonzero(view.nodes.fits))]
+        return Placed(texts.fits(view.unit, name), name, {view.unit: name})
 
     # 2. May it preempt at all?
 
-    def _held_back(self, ask: Ask, outlook: Outlook, now: int) -> Plan | None:
-        unit, queue = ask.facts.unit, ask.queue
-        refusal = self._refusal(ask)
+    def trigger(self, view: PodInQueueView) -> HeldBack | None:
+        refusal = self._refusal(view)
         if refusal:
-            return Plan(unit, NAME, "Unschedulable", refusal, details=self._refused(ask, outlook))
-        ready = ask.facts.created + int(queue.delay * _SECOND)
-        if now < ready:
-            message = texts.waits_for_delay(unit, queue.name, ready)
-            return Plan(unit, NAME, "Wait", message, until=ready, details=self._refused(ask, outlook))
-        where, leaving = leaving_enough(self.columns, outlook, ask)
+            return HeldBack("Unschedulable", refusal, because=NobodyAsked())
+        ready = view.facts.created + int(view.queue.delay * _SECOND)
+        if view.now < ready:
+            message = texts.waits_for_delay(view.unit, view.queue.name, ready)
+            return HeldBack("Wait", message, until=ready, because=NobodyAsked())
+        where, leaving = leaving_enough(self.columns, view)
         if not leaving:
             return None
-        message = texts.waits_for_victims(unit, where, leaving)
-        return Plan(unit, NAME, "Wait", message, domain=where, waiting_for=leaving, details=self._refused(ask, outlook))
+        message = texts.waits_for_victims(view.unit, where, leaving)
+        return HeldBack("Wait", message, where, waiting_for=leaving, because=NobodyAsked())
 
-    def _refusal(self, ask: Ask) -> str:
-        if ask.facts.preemption_policy == "Never":
-            return texts.never_preempts(ask.facts.unit)
+    def _refusal(self, view: PodInQueueView) -> str:
+        if view.facts.preemption_policy == "Never":
+            return texts.never_preempts(view.unit)
         if not self.tree.preemption:
-            return texts.preemption_off(ask.facts.unit)
-        if not laws.could_be_under_guarantee(ask):
-            return texts.law_4(ask.facts.unit, ask.queue.name)
+            return texts.preemption_off(view.unit)
+        if not laws.could_be_under_guarantee(view):
+            return texts.law_4(view.unit, view.queue.name)
         return ""
 
     # 3. to 5. The search
 
-    def _preempt(self, ask: Ask, outlook: Outlook) -> Plan:
-        candidates = Candidates(self.columns, self._table, ask)
-        search = QueueSearch(self.tree, self._table, outlook, candidates)
-        choice = search.best()
-        explainer = Explainer(self.tree, self._table, outlook, candidates)
-        details = self._fresh(ask, lambda: explainer.searched(search.all(), choice))
-        if choice is None:
-            message = texts.no_victims_in_reach(ask.facts.unit, ask.top.name, tally(candidates))
-            return Plan(ask.facts.unit, NAME, "Unschedulable", message, details=details)
-        victims = [Victim(one.facts.unit, self._reason(one)) for one in search.answers[choice.domain]]
-        return self._preempts(ask, choice, victims, details)
+    def domains(self, view: PodInQueueView) -> Iterable[Sequence[str]]:  # noqa: ARG002 - rules keep to the fence
+        return [[WITHIN_FENCE]]
 
-    def _reason(self, one: Candidate) -> QueueOver:
-        return QueueOver(self.tree.queues[one.queue].name, one.facts.priority, one.reluctant)
+    def rules(self, view: PodInQueueView, domain: str = WITHIN_FENCE) -> list[QueueRule]:  # noqa: ARG002
+        return queue_rules(view, self.columns, self._standing(view))
 
-    def _preempts(self, ask: Ask, choice: Choice, victims: list[Victim], details: Callable[[], Details]) -> Plan:
-        name, unit = self._table.names[choice.domain], ask.facts.unit
-        return Plan(
-            unit,
-            NAME,
-            "Preempt",
-            texts.preempts(unit, name, [victim.unit for victim in victims], 0),
-            domain=name,
-            placement={unit: name},
-            victims=victims,
-            criterion=choice.criterion,
-            details=details,
-        )
+    def _standing(self, view: PodInQueueView) -> Standing:
+        if view.standing is None:
+            view.standing = Standing(self.columns.figures, view)
+        return view.standing
 
-    # 6. One node required
+    def search(self, view: PodInQueueView, domain: str, rules: Sequence[QueueRule]) -> QueueSearch:  # noqa: ARG002
+        view.candidates = self._judge(view, rules)
+        view.search = QueueSearch(self.columns, view, view.candidates)
+        return view.search
 
-    def _on_its_node(self, ask: Ask, outlook: Outlook, name: str) -> Plan:
-        unit = ask.facts.unit
-        node = self._table.index.get(name, -1)
-        if node < 0 or outlook.reach[node] != 0:
-            return Plan(unit, NAME, "Unschedulable", texts.out_of_reach(unit, name))
-        if outlook.fits[node]:
-            return Plan(unit, NAME, "Fits", texts.fits(unit, name), domain=name, placement={unit: name})
-        search = NodeBound(self.columns, outlook, ask, node)
-        details = self._fresh(ask, partial(search.details, []))
-        if ask.facts.preemption_policy == "Never":
-            return Plan(unit, NAME, "Unschedulable", texts.never_preempts(unit), details=details)
-        leaving = search.leaving()
-        if leaving:
-            message = texts.waits_for_victims(unit, name, leaving)
-            return Plan(unit, NAME, "Wait", message, domain=name, waiting_for=leaving, details=details)
-        victims = search.victims()
-        if victims is None:
-            return Plan(unit, NAME, "Unschedulable", texts.too_little_on_node(unit, name), details=details)
-        going = [Victim(one.facts.unit, NodeRequired(name, one.reluctant)) for one in victims]
-        details = self._fresh(ask, partial(search.details, victims))
-        return self._preempts(ask, Choice(node, ONLY_CANDIDATE), going, details)
+    def _judge(self, view: PodInQueueView, rules: Sequence[QueueRule]) -> Candidates:
+        return Candidates(self.columns, self._table, rules, self._standing(view))
+
+    def criteria(self, view: PodInQueueView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - the search knows
+        return view.search.criteria() if view.search is not None else []
+
+    def message(self, view: PodInQueueView, offer: Offer) -> str:
+        return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
+
+    def refusal(self, view: PodInQueueView) -> HeldBack:
+        laws_met = view.candidates.tally() if view.candidates is not None else {}
+        return HeldBack("Unschedulable", texts.no_victims_in_reach(view.unit, view.top.name, laws_met))
 
     # Explanations
 
-    def _refused(self, ask: Ask, outlook: Outlook) -> Callable[[], Details]:
-        def details() -> Details:
-            return Explainer(self.tree, self._table, outlook, Candidates(self.columns, self._table, ask)).refused()
+    def unasked(self, view: PodInQueueView) -> Offers:  # noqa: ARG002 - nobody is asked, whatever it would cost
+        return OfferList()
 
-        return self._fresh(ask, details)
+    def judged(self, view: PodInQueueView, told: Told) -> Iterator[Judged]:
+        candidates = view.candidates or self._judge(view, self.rules(view))
+        chosen = self._ledger.index(told.chosen.domain) if told.chosen is not None else -1
+        refused = view.search.refused.get(chosen, {}) if view.search is not None else {}
+        for node in [chosen] if told.brief else range(len(self._table.residents)):
+            for rank, share in enumerate(self._table.residents[node]):
+                for facts in share.pods:
+                    reason: Reason | None = candidates.reason(rank, node, facts) or refused.get(facts.key)
+                    yield Judged(facts.unit, self._table.names[node], reason)
 
-    def _fresh(self, ask: Ask, details: Callable[[], Details]) -> Callable[[], Details]:
-        """Details as long as the world is the one that was decided over."""
-        version = self.world.version
+    def obstacles(self, view: PodInQueueView, told: Told) -> dict[str, str]:
+        """For each node that cannot take the pod, why."""
+        if told.offers is None or view.candidates is None:
+            return {}
+        offered = {offer.domain for offer in told.offers.all()}
+        candidates = np.asarray(view.candidates.mask.any(axis=0))
+        return {
+            name: texts.obstacle(int(view.nodes.reach[node]), candidates=bool(candidates[node]))
+            for node, name in enumerate(self._table.names)
+            if self._table.nodes[node] is not None and name not in offered and not view.nodes.fits[node]
+        }
 
-        def checked() -> Details:
-            if self.world.version != version:
-                raise StalePlan(f"the world has moved on since the plan for {ask.facts.unit} was made")
-            return details()
+    def stamp(self, view: PodInQueueView) -> object:  # noqa: ARG002 - what the world is at
+        return self.world.version
 
-        return checked
+    def fingerprint(self) -> str:
+        return self._ledger.fingerprint()

@@ -10,76 +10,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from reprieve.engine.nodes.view import Outlook
-from reprieve.engine.plan import Cost, Details, Spared
-from reprieve.engine.reasons import QueueLaw, Reprieved
-from reprieve.engine.steps import remove_until_fits
-from reprieve.policies.queue.candidates import Candidate, QueueColumns
-from reprieve.policies.queue.laws import Ask
-from reprieve.policies.queue.ledger import NodeLedger
+from reprieve import texts
+from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
+from reprieve.engine.nodes.reach import REACHED
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.plan import Victim
+from reprieve.engine.reasons import NobodyAsked, NodeRequired, QueueLaw, Reason
+from reprieve.engine.rules import Rule, protection
+from reprieve.engine.steps import Criterion, remove_until_fits
+from reprieve.policies.queue.columns import Candidate, QueueColumns
+from reprieve.policies.queue.ledger import OneNode
 from reprieve.policies.queue.pods import held, required_node
+from reprieve.policies.queue.view import QueueView
+from reprieve.world import PodFacts
 
 
-class NodeBound:
-    """The search on the one node that a pod may run on."""
+class RequiredNodeView(QueueView):
+    """A pod and the one node that it may run on; `node` is its number, `where` its name."""
 
-    def __init__(self, columns: QueueColumns, outlook: Outlook, ask: Ask, node: int) -> None:
+    node = NOWHERE
+    where = ""
+
+
+class RequiredNodePolicy:
+    """Decides for pods in queues that must run on one node."""
+
+    name = "queue"
+
+    def __init__(self, ledger: NodeLedger, columns: QueueColumns) -> None:
+        self._ledger = ledger
+        self._table = ledger.table
         self._columns = columns
-        self._outlook = outlook
-        self._ask = ask
-        self._node = node
-        self._table = outlook.table
 
-    def _here(self) -> Iterator[Candidate]:
-        for rank in range(len(self._table.residents[self._node])):
-            yield self._columns.candidate(rank, self._node)
+    def view(self, preemptor: PodFacts, now: int) -> RequiredNodeView:
+        self._ledger.sync()
+        self._columns.sync()
+        nodes = self._ledger.view(preemptor, vacated=True)
+        view = RequiredNodeView(preemptor, self._columns.tree.queue_of(preemptor), nodes, now)
+        view.where = required_node(preemptor) or ""
+        view.node = self._ledger.index(view.where)
+        return view
 
-    def leaving(self) -> list[str]:
-        """Pods on their way out, if they are enough."""
-        if not self._outlook.when_all_left(self._ask.facts)[self._node]:
-            return []
-        return [one.facts.unit for one in self._here() if one.facts.pod.terminating]
+    def fits(self, view: RequiredNodeView) -> Placed | None:
+        if not _within_reach(view) or not view.nodes.fits[view.node]:
+            return None
+        return Placed(texts.fits(view.unit, view.where), view.where, {view.unit: view.where})
 
-    def victims(self) -> list[Candidate] | None:
-        ledger = NodeLedger(self._ask, self._outlook, self._node)
-        order = sorted((one for one in self._here() if self._protection(one) is None), key=self._order)
-        return remove_until_fits(ledger, order, ledger.helps)
+    def trigger(self, view: RequiredNodeView) -> HeldBack | None:
+        if not _within_reach(view):
+            return HeldBack("Unschedulable", texts.out_of_reach(view.unit, view.where), because=NobodyAsked())
+        if view.facts.preemption_policy == "Never":
+            return HeldBack("Unschedulable", texts.never_preempts(view.unit), because=NobodyAsked("Never"))
+        if not view.nodes.when_all_left()[view.node]:
+            return None
+        leaving = [one.facts.unit for one in self._here(view) if one.facts.pod.terminating]
+        message = texts.waits_for_victims(view.unit, view.where, leaving)
+        because = NobodyAsked("Leaving")
+        return HeldBack("Wait", message, view.where, waiting_for=leaving, because=because) if leaving else None
 
-    def _protection(self, one: Candidate) -> str | None:
-        facts = one.facts
-        if required_node(facts) is not None:
-            return "RequiredNode"
-        if facts.pod.terminating:
-            return "Leaving"
-        if facts.priority > self._ask.facts.priority:
-            return "HigherPriority"
-        if self._table.residents[self._node][one.rank].unit.group:
-            return "WholeGroup"
-        return None if any(held(facts).of(name) for name in self._ask.request) else "NothingShared"
+    def _here(self, view: RequiredNodeView) -> Iterator[Candidate]:
+        for rank in range(len(self._table.residents[view.node])):
+            yield self._columns.candidate(rank, view.node)
 
-    def _order(self, one: Candidate) -> tuple[int, int, int, int, str]:
-        reluctance = 2 if one.leads else 1 if one.opted_out else 0
-        size = sum(held(one.facts).of(name) for name in self._ask.request)
-        return reluctance, one.facts.priority, -one.facts.created, size, one.facts.unit
+    def domains(self, view: RequiredNodeView) -> Iterable[Sequence[int]]:
+        return [[view.node]]
 
-    def details(self, victims: list[Candidate]) -> Details:
-        """Everybody on the node, and by which law it stays; on other nodes nobody is asked."""
-        name = self._table.names[self._node]
-        going = {one.facts.key for one in victims}
-        spared = [Spared(one.facts.unit, self._why(one), name) for one in self._here() if one.facts.key not in going]
-        elsewhere = [
-            Spared(facts.unit, QueueLaw("OtherNode", self._columns.tree.queue_of(facts).name, name), other)
-            for node, other in enumerate(self._table.names)
-            if node != self._node
-            for share in self._table.residents[node]
-            for facts in share.pods
-        ]
-        costs = {name: Cost([one.facts.unit for one in victims])} if victims else {}
-        return Details(costs, [*spared, *elsewhere])
+    def rules(self, view: RequiredNodeView, domain: int) -> list[Rule[Candidate]]:
+        """Those of the pods on its node; on others nobody is asked."""
+        asked, most = view.request, view.facts.priority
+        residents = self._table.residents
+        holds: dict[str, Callable[[Candidate], bool]] = {
+            "OtherNode": lambda one: one.node != domain,
+            "RequiredNode": lambda one: required_node(one.facts) is not None,
+            "Leaving": lambda one: one.facts.pod.terminating,
+            "HigherPriority": lambda one: one.facts.priority > most,
+            "WholeGroup": lambda one: bool(residents[one.node][one.rank].unit.group),
+            "NothingShared": lambda one: not any(held(one.facts).of(name) for name in asked),
+        }
 
-    def _why(self, one: Candidate) -> QueueLaw | Reprieved:
-        law = self._protection(one)
-        queue = self._columns.tree.queues[one.queue].name
-        return Reprieved() if law is None else QueueLaw(law, queue, "", one.facts.priority, self._ask.facts.priority)
+        def rule(kind: str) -> Rule[Candidate]:
+            return lambda one: self._law(view, kind, one) if holds[kind](one) else None
+
+        return [rule(kind) for kind in holds]
+
+    def _law(self, view: RequiredNodeView, kind: str, one: Candidate) -> Reason:
+        top = view.where if kind == "OtherNode" else ""
+        return QueueLaw(kind, self._columns.tree.queues[one.queue].name, top, one.facts.priority, view.facts.priority)
+
+    def search(self, view: RequiredNodeView, domain: int, rules: Sequence[Rule[Candidate]]) -> OfferList:
+        ledger = OneNode(view, domain)
+        allowed = (one for one in self._here(view) if protection(rules, one) is None)
+        order = sorted(allowed, key=lambda one: _order(view, one))
+        victims = remove_until_fits(ledger, order, ledger.helps)
+        if victims is None:
+            return OfferList()
+        going = [Victim(one.facts.unit, NodeRequired(view.where, one.reluctant)) for one in victims]
+        return OfferList([Offer(view.where, going, {view.unit: view.where})])
+
+    def criteria(self, view: RequiredNodeView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - there is one
+        return []
+
+    def message(self, view: RequiredNodeView, offer: Offer) -> str:
+        return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
+
+    def refusal(self, view: RequiredNodeView) -> HeldBack:
+        return HeldBack("Unschedulable", texts.too_little_on_node(view.unit, view.where))
+
+    # Explanations
+
+    def unasked(self, view: RequiredNodeView) -> Offers:  # noqa: ARG002 - nobody is asked, whatever it would cost
+        return OfferList()
+
+    def judged(self, view: RequiredNodeView, told: Told) -> Iterator[Judged]:
+        rules = self.rules(view, view.node)
+        for node in [view.node] if told.brief else range(len(self._table.residents)):
+            for rank, share in enumerate(self._table.residents[node]):
+                reason = protection(rules, self._columns.candidate(rank, node))
+                yield from (Judged(facts.unit, self._table.names[node], reason) for facts in share.pods)
+
+    def obstacles(self, view: RequiredNodeView, told: Told) -> dict[str, str]:
+        return {view.where: texts.TOO_SMALL} if told.offers is not None and told.chosen is None else {}
+
+    def stamp(self, view: RequiredNodeView) -> object:  # noqa: ARG002 - what the world is at
+        return self._ledger.world.version
+
+    def fingerprint(self) -> str:
+        return self._ledger.fingerprint()
+
+
+def _within_reach(view: RequiredNodeView) -> bool:
+    return view.node != NOWHERE and bool(view.nodes.reach[view.node] == REACHED)
+
+
+def _order(view: RequiredNodeView, one: Candidate) -> tuple[int, int, int, int, str]:
+    reluctance = 2 if one.leads else 1 if one.opted_out else 0
+    size = sum(held(one.facts).of(name) for name in view.request)
+    return reluctance, one.facts.priority, -one.facts.created, size, one.facts.unit

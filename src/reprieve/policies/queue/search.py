@@ -17,12 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
-from reprieve.engine.nodes.table import NodeTable
-from reprieve.engine.nodes.view import Outlook
-from reprieve.engine.steps import TIE_BREAK, Choice, Criterion, choose, fill_back, remove_until_fits
-from reprieve.policies.queue.candidates import Candidate, Candidates
+from reprieve.engine.offers import Offer
+from reprieve.engine.plan import Victim
+from reprieve.engine.reasons import QueueOver, Reason
+from reprieve.engine.steps import TIE_BREAK, Criterion, fill_back, remove_until_fits
+from reprieve.model.names import Key
+from reprieve.policies.queue.candidates import Candidates
+from reprieve.policies.queue.columns import Candidate, QueueColumns
 from reprieve.policies.queue.ledger import QueueLedger
-from reprieve.policies.queue.tree import QueueTree
+from reprieve.policies.queue.view import QueueView
 
 _OPTED_OUT, _LEADS = 2, 1
 _CRITERIA = ("FewestReluctant", "FewestVictims", "NearestQueues")
@@ -43,37 +46,70 @@ class Price(NamedTuple):
 
 
 class QueueSearch:
-    """Victims for one request."""
+    """Victims for one claim: offers that are made from the cheapest node up, and no further than the choice needs."""
 
-    def __init__(self, tree: QueueTree, table: NodeTable, outlook: Outlook, candidates: Candidates) -> None:
-        self._tree = tree
-        self._table = table
-        self._outlook = outlook
+    def __init__(self, columns: QueueColumns, view: QueueView, candidates: Candidates) -> None:
+        self._columns = columns
+        self._tree = columns.tree
+        self._view = view
+        self._nodes = view.nodes
+        self._table = view.nodes.table
         self._candidates = candidates
-        self._ask = candidates.ask
-        self.answers: dict[int, list[Candidate]] = {}
+        self.refused: dict[int, dict[Key, Reason]] = {}
+        """By node: whom law 2 protected while the search went on."""
+        self._found: dict[int, list[Candidate]] = {}
         """Nodes that have been searched with success, and their victims."""
+        self._prices = self._from_the_cheapest_up()
+        self._numbers = sorted(self._prices)
+
+    # The offers
+
+    @property
+    def possible(self) -> Mask:
+        return np.ones(len(self._numbers), dtype=np.bool_)
+
+    def __getitem__(self, number: int) -> Offer:
+        node = self._numbers[number]
+        return self._offer(node, self._found[node])
+
+    def all(self) -> Iterator[Offer]:
+        """What every node would cost."""
+        found = {node: self._found.get(node) or self.on_node(node) for node, _ in self._by_lowest_price()}
+        return (self._offer(node, victims) for node, victims in sorted(found.items()) if victims is not None)
+
+    def _offer(self, node: int, victims: list[Candidate]) -> Offer:
+        name, unit = self._table.names[node], self._view.unit
+        return Offer(name, [Victim(one.facts.unit, self._reason(one)) for one in victims], {unit: name})
+
+    def _reason(self, one: Candidate) -> QueueOver:
+        return QueueOver(self._tree.queues[one.queue].name, one.facts.priority, one.reluctant)
+
+    def criteria(self) -> list[Criterion]:
+        columns = np.array([self._prices[node] for node in self._numbers], dtype=np.int64).reshape(-1, 3).T
+        criteria = [Criterion(name, values) for name, values in zip(_CRITERIA, columns, strict=True)]
+        return [*criteria, Criterion(TIE_BREAK, self._table.tie_break()[self._numbers])]
 
     # On one node
 
     def on_node(self, node: int) -> list[Candidate] | None:
         """Laws 2 and 4 on one node: the fewest in order that make it fit; elsewhere only for a maximum's sake."""
-        if self._outlook.fits[node]:
+        if self._nodes.fits[node]:
             return self._for_maximum
-        return self._victims(QueueLedger(self._tree, self._ask, self._outlook, node), self._candidates.on(node))
+        return self._victims(node, self._candidates.on(node))
 
     @cached_property
     def _for_maximum(self) -> list[Candidate] | None:
         """Who goes where there is room on a node; which node that is makes no difference."""
-        node = int(np.flatnonzero(self._outlook.fits)[0])
+        node = int(np.flatnonzero(self._nodes.fits)[0])
         queues = np.zeros(len(self._tree.queues), dtype=np.bool_)
         for queue in self._tree.queues:
-            queues[queue.number] = any(blocked in queue.path for blocked in self._ask.blocked)
-        ledger = QueueLedger(self._tree, self._ask, self._outlook, node)
-        return self._victims(ledger, self._candidates.everywhere(queues))
+            queues[queue.number] = any(blocked in queue.path for blocked in self._view.blocked)
+        return self._victims(node, self._candidates.everywhere(queues))
 
-    def _victims(self, ledger: QueueLedger, order: Iterable[Candidate]) -> list[Candidate] | None:
+    def _victims(self, node: int, order: Iterable[Candidate]) -> list[Candidate] | None:
+        ledger = QueueLedger(self._columns, self._view, node)
         removed = remove_until_fits(ledger, order, ledger.may_go)
+        self.refused[node] = ledger.refused
         return None if removed is None else sorted(fill_back(ledger, removed), key=lambda one: one.order)
 
     def price(self, victims: list[Candidate]) -> Price:
@@ -84,13 +120,13 @@ class QueueSearch:
 
     # Over all nodes
 
-    def best(self) -> Choice | None:
-        """The cheapest node, and the criterion that decided."""
+    def _from_the_cheapest_up(self) -> dict[int, Price]:
+        """The prices of nodes, until no other one can be the cheapest, nor the nearest rival that decides by what."""
         ties = self._table.tie_break()
         prices: dict[int, Price] = {}
         lowest: tuple[Price, int] | None = None
         rivals = -1  # by how many criteria the nearest other answer is like the best
-        for node, bound in self._from_the_cheapest():
+        for node, bound in self._by_lowest_price():
             place = int(ties[node])
             if lowest is not None and (bound, place) > lowest and rivals >= bound.alike(lowest[0]):
                 break
@@ -104,23 +140,10 @@ class QueueSearch:
             else:
                 rivals = max(rivals, price.alike(lowest[0]))
             prices[node] = price
-            self.answers[node] = victims
-        return self._choice(prices)
+            self._found[node] = victims
+        return prices
 
-    def _choice(self, prices: dict[int, Price]) -> Choice | None:
-        nodes = sorted(prices)
-        columns = np.array([prices[node] for node in nodes], dtype=np.int64).reshape(-1, 3).T
-        criteria = [Criterion(name, values) for name, values in zip(_CRITERIA, columns, strict=True)]
-        criteria.append(Criterion(TIE_BREAK, self._table.tie_break()[nodes]))
-        choice = choose(np.ones(len(nodes), dtype=np.bool_), criteria)
-        return None if choice is None else Choice(nodes[choice.domain], choice.criterion)
-
-    def all(self) -> dict[int, list[Candidate]]:
-        """What every node would cost."""
-        found = {node: self.answers.get(node) or self.on_node(node) for node, _ in self._from_the_cheapest()}
-        return {node: victims for node, victims in sorted(found.items()) if victims is not None}
-
-    def _from_the_cheapest(self) -> Iterator[tuple[int, Price]]:
+    def _by_lowest_price(self) -> Iterator[tuple[int, Price]]:
         """Nodes that are not out, each with the price that it cannot fall below."""
         nodes, bounds = self._bounds
         order = np.lexsort((self._table.tie_break()[nodes], *reversed(bounds)))
@@ -129,16 +152,16 @@ class QueueSearch:
 
     @cached_property
     def _bounds(self) -> tuple[Ints, Ints]:
-        slack, weights = self._outlook.with_weights(self._ask.facts)
+        view = self._nodes
+        slack, weights = view.slack, view.weights(slice(0, self._table.size), self._table.depth)
         gives = np.maximum(weights, 0)
         mask = self._candidates.mask
-        in_reach = self._outlook.reach == 0
-        full = np.flatnonzero(in_reach & ~self._outlook.fits & self._outlook.enough(slack + _sum(gives, mask)))
+        full = np.flatnonzero(view.within_reach & ~view.fits & view.enough(slack + _sum(gives, mask)))
         slack, gives, mask = slack[:, full], gives[:, :, full], mask[:, full]
         bounds = np.stack(
             [self._reluctant(slack, gives, mask, full), self._fewest(slack, gives, mask), self._near(full)]
         )
-        roomy = np.flatnonzero(self._outlook.fits)
+        roomy = np.flatnonzero(view.fits)
         if not len(roomy) or self._for_maximum is None:
             return full, bounds
         price = np.array(self.price(self._for_maximum), dtype=np.int64)[:, None]
@@ -151,13 +174,13 @@ class QueueSearch:
             return np.zeros(len(nodes), dtype=np.int64)
         price = np.full(len(nodes), _OPTED_OUT + _LEADS, dtype=np.int64)
         for value, without in ((_OPTED_OUT, leads), (_LEADS, opted), (0, opted | leads)):
-            price[self._outlook.enough(slack + _sum(gives, mask & ~without))] = value
+            price[self._nodes.enough(slack + _sum(gives, mask & ~without))] = value
         return price
 
     def _fewest(self, slack: Ints, gives: Ints, mask: Mask) -> Ints:
         """How many it takes at least: of each resource that is short, the largest first."""
         fewest = np.ones(slack.shape[1], dtype=np.int64)
-        resources = sum(units > 0 for units in self._ask.facts.requests.values())
+        resources = sum(units > 0 for units in self._view.facts.requests.values())
         for row in range(resources):
             if (slack[row] < 0).any():
                 largest_first = -np.sort(-gives[:, row] * mask, axis=0)
@@ -166,7 +189,7 @@ class QueueSearch:
 
     def _near(self, nodes: Ints) -> Ints:
         distance = self._candidates.standing.distance[self._candidates.queue[:, nodes]]
-        far = len(self._ask.queue.path)
+        far = len(self._view.queue.path)
         return np.asarray(np.where(self._candidates.mask[:, nodes], distance, far).min(axis=0, initial=far))
 
 

@@ -1,7 +1,6 @@
-"""The laws for all queues at once: what each means to one request, in columns by the queues' numbers.
+"""What every queue is to one claim, for all queues at once: columns by the queues' numbers.
 
-Queues stand level by level below root, so that what holds for a queue is worked out from what holds for its parent. The
-same laws for one queue are in `laws`; both give the same answers.
+Queues stand level by level below root, so that what holds for a queue is worked out from what holds for its parent.
 """
 
 from __future__ import annotations
@@ -12,14 +11,17 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.model.resources import NOTHING
-from reprieve.policies.queue.laws import CLOSED, OPEN, Ask, priority_towards
 from reprieve.policies.queue.tree import QueueNode, QueueTree
+from reprieve.policies.queue.view import QueueView
 
 ABSENT = 2**60
 """A guarantee that is not there; larger than any amount, so that the least of several is one that is."""
-
-# Why nobody in a queue is asked, in the order in which it is looked at. 0: nothing is in the way.
-OUTSIDE_FENCE, OWN_QUEUE, DISABLED, WITHIN_GUARANTEE, PRIORITY_FENCE = range(1, 6)
+OPEN = 2**62
+"""Behind a priority fence that lets a request in, priorities inside do not matter."""
+CLOSED = -OPEN
+"""Behind a priority fence that keeps a request out, nobody makes way."""
+QUEUE_LAWS = ("OwnQueue", "OutsideFence", "PreemptionDisabled", "WithinGuarantee", "PriorityFence")
+"""Why nobody in a queue is asked, in the order in which it is looked at."""
 
 
 class QueueFigures:
@@ -79,12 +81,12 @@ def _column(values: Iterable[int]) -> Ints:
 
 
 class Standing:
-    """What every queue is to one request."""
+    """What every queue is to one claim."""
 
-    def __init__(self, figures: QueueFigures, ask: Ask) -> None:
+    def __init__(self, figures: QueueFigures, view: QueueView) -> None:
         figures.refresh()
         self._figures = figures
-        self._ask = ask
+        self._view = view
         self.inside = self._inside()
         self.bound = self._bounds()
         """Law 6: the highest priority that may be asked."""
@@ -95,15 +97,13 @@ class Standing:
         self.why = self._why()
 
     def _why(self) -> Ints:
+        """The number of the first of the laws, from 1, by which nobody in a queue is asked; 0: there is none."""
+        own = np.zeros(self._figures.size, dtype=np.bool_)
+        own[self._view.queue.number] = True
+        masks = (own, ~self.inside, self._figures.disabled, ~self._over_guarantee(), self.bound == CLOSED)
         why = np.zeros(self._figures.size, dtype=np.int64)
-        for code, meant in (
-            (PRIORITY_FENCE, self.bound == CLOSED),
-            (WITHIN_GUARANTEE, ~self._over_guarantee()),
-            (DISABLED, self._figures.disabled),
-            (OUTSIDE_FENCE, ~self.inside),
-        ):
-            why[meant] = code
-        why[self._ask.queue.number] = OWN_QUEUE
+        for number, mask in reversed(list(enumerate(masks, 1))):
+            why[mask] = number
         return why
 
     def _down(self, start: dict[int, int], step: Callable[[Ints, Ints], Ints]) -> Ints:
@@ -118,14 +118,14 @@ class Standing:
 
     def _inside(self) -> Mask:
         """Law 7."""
-        top = self._ask.top
-        start = {node.number: int(top in node.path) for node in self._ask.queue.path}
+        top = self._view.top
+        start = {node.number: int(top in node.path) for node in self._view.queue.path}
         return self._down(start, lambda _, parents: parents) > 0
 
     def _over_guarantee(self) -> Mask:
         """Law 5."""
         over = np.zeros(self._figures.size, dtype=np.bool_)
-        for name in self._ask.request:
+        for name in self._view.request:
             left = self._left(name)
             over |= np.where(left == ABSENT, -self._figures.kept(name), left) < 0
         return over
@@ -134,19 +134,25 @@ class Standing:
         guaranteed = self._figures.guaranteed(name)
         own = np.where(guaranteed == ABSENT, ABSENT, guaranteed - self._figures.kept(name))
         start: dict[int, int] = {}
-        for node in self._ask.queue.path:
-            claims = any(name in (below.guaranteed or NOTHING) for below in self._ask.below(node))
+        for node in self._view.queue.path:
+            claims = any(name in (below.guaranteed or NOTHING) for below in self._view.below(node))
             start[node.number] = ABSENT if claims else int(own[[above.number for above in node.path]].min())
         return self._down(start, lambda numbers, parents: np.minimum(own[numbers], parents))
 
     def _spare(self, name: str) -> Ints:
         guaranteed = self._figures.guaranteed(name)
         own = np.where(guaranteed == ABSENT, ABSENT, self._figures.kept(name) - guaranteed)
-        start = {node.number: ABSENT for node in self._ask.queue.path}
+        start = {node.number: ABSENT for node in self._view.queue.path}
         return self._down(start, lambda numbers, parents: np.minimum(own[numbers], parents))
 
     def _bounds(self) -> Ints:
-        start = {node.number: priority_towards(self._ask, node) for node in self._ask.queue.path}
+        """Law 6. Going up, each queue adds its offset to the priority, or replaces it at a priority fence; going down,
+        each takes its offset away, and behind a fence all may be asked or nobody."""
+        start: dict[int, int] = {}
+        priority = self._view.facts.priority
+        for node in self._view.queue.path:
+            start[node.number] = priority
+            priority = node.offset if node.priority_fence else priority + node.offset
         return self._down(start, self._priority_step)
 
     def _priority_step(self, numbers: Ints, above: Ints) -> Ints:
@@ -156,5 +162,5 @@ class Standing:
         return np.where(np.abs(above) == OPEN, above, here)
 
     def _distance(self) -> Ints:
-        start = {node.number: level for level, node in enumerate(self._ask.queue.path)}
+        start = {node.number: level for level, node in enumerate(self._view.queue.path)}
         return self._down(start, lambda _, parents: parents)

@@ -1,0 +1,65 @@
+"""The ledger of nodes: does a pod fit, where, and which of the places is the best? Shared by all who place pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.configuration import Settings
+from reprieve.engine.arrays import Ints
+from reprieve.engine.nodes.budgets import Budgets
+from reprieve.engine.nodes.labels import NodeLabels
+from reprieve.engine.nodes.scoring import best_node
+from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.units import Units
+from reprieve.engine.nodes.view import NodeView
+from reprieve.world import PodFacts, World
+
+NOWHERE = -1
+
+
+class NodeLedger:
+    """All nodes of one world, which may change between decisions."""
+
+    def __init__(self, world: World, settings: Settings) -> None:
+        self.world = world
+        self.settings = settings
+        self.table = NodeTable(world, Units(world, settings))
+        self.labels = NodeLabels(self.table)
+        self._budgets = Budgets(self.table)
+        self._budgets_epoch = self.table.epoch
+
+    @property
+    def budgets(self) -> Budgets:
+        """Made anew when budgets, or what they are about, have changed."""
+        if self._budgets_epoch != self.table.epoch:
+            self._budgets = Budgets(self.table)
+            self._budgets_epoch = self.table.epoch
+        return self._budgets
+
+    def sync(self) -> None:
+        """Catch up with the world."""
+        self.table.sync()
+
+    def view(self, facts: PodFacts, **options: Any) -> NodeView:
+        """All nodes as a pod finds them; the options are those of `NodeView`."""
+        return NodeView(self.table, self.labels, facts, **options)
+
+    def fits_on(self, facts: PodFacts, name: str, **options: Any) -> bool:
+        """Does this pod fit on this node, as things are?"""
+        node = self.index(name)
+        return node != NOWHERE and bool(self.view(facts, **options).fits[node])
+
+    def index(self, name: str) -> int:
+        """The number of a node; `NOWHERE` when it is not there."""
+        return self.table.index.get(name, NOWHERE)
+
+    def best(self, facts: PodFacts, nodes: Ints) -> int:
+        """The best of some nodes where a pod fits: the one it is nominated to, else by score."""
+        nominated = self.index(facts.nominated)
+        if nominated in nodes:
+            return nominated
+        return best_node(self.table, self.labels, facts, nodes, self.settings.scoring)
+
+    def fingerprint(self) -> str:
+        """A digest of the table where settings ask for checks."""
+        return self.table.fingerprint() if self.settings.validate else ""

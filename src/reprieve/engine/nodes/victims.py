@@ -1,0 +1,157 @@
+"""Who would have to leave each node so that a pod fits there, and at what price: steps 3 to 5 for all nodes at once.
+
+A search belongs to a view. It is made when somebody asks for it, and renewed only where the view was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.nodes.budgets import Budgets
+from reprieve.engine.nodes.columns import NOBODY
+from reprieve.engine.nodes.rules import NodeRule, Ranked, Resident
+from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.units import Unit
+from reprieve.engine.nodes.view import Nodes, NodeView
+from reprieve.engine.reasons import Reason
+from reprieve.engine.steps import TIE_BREAK, Criterion, remove_all, reprieve
+from reprieve.world import NEVER, PodFacts
+
+
+class VictimSearch:
+    """The candidates of all nodes and, where they are enough, the victims."""
+
+    def __init__(self, view: NodeView, rules: Sequence[NodeRule], budgets: Budgets | None) -> None:
+        """`budgets`: None when they were walked over all nodes already, and the table says who would break one."""
+        self.view = view
+        self.table = view.table
+        self.rules = rules
+        self._budgets = budgets
+        self.good_until = NEVER
+        """When an answer may change with time alone."""
+        size, depth = self.table.size, self.table.requests.shape[0]
+        self.feasible = np.zeros(size, dtype=np.bool_)
+        """Where it fits once the victims are gone."""
+        self.victims = np.zeros((depth, size), dtype=np.bool_)
+        self.violating = np.zeros((depth, size), dtype=np.int64)
+        self.protected = np.zeros((depth, size), dtype=np.int8)
+        """For each unit the number of the first rule that protects it, from 1; 0: none does; -1: nobody is there."""
+        self.spoiled = np.zeros(size, dtype=np.bool_)
+        self.costs = Costs(self.table)
+        view.renewed.clear()
+        self._look(slice(0, size))
+
+    def renew(self, rules: Sequence[NodeRule]) -> None:
+        """Look again where the view has changed, by rules as they are now."""
+        self.rules = rules
+        if self.view.renewed:
+            self._look(np.array(sorted(self.view.renewed), dtype=np.int64))
+            self.view.renewed.clear()
+
+    def _look(self, nodes: Nodes) -> None:
+        depth = int(self.table.occupied[nodes].max(initial=0))
+        protected, spoiled = self._judge(Ranked(self.table, nodes, depth))
+        self.protected[:depth, nodes] = protected
+        self.spoiled[nodes] = spoiled
+        self.victims[:, nodes] = False
+        self.violating[:, nodes] = 0
+        self.feasible[nodes] = False
+        candidates = protected == 0
+        possible = candidates.any(axis=0) & self.view.within_reach[nodes] & ~spoiled
+        if possible.all():
+            self._search(nodes, candidates, depth)
+        elif possible.any():
+            where = np.flatnonzero(possible)
+            self._search(np.arange(self.table.size)[nodes][where], candidates[:, where], depth)
+
+    def _judge(self, pods: Ranked) -> tuple[Ints, Mask]:
+        """Who is protected by which rule; and the nodes that a rule takes out."""
+        nobody = pods.get("priority") == NOBODY
+        protected = np.where(nobody, np.int8(-1), np.int8(0))
+        spoiled = np.zeros(nobody.shape[1], dtype=np.bool_)
+        for number, rule in enumerate(self.rules, 1):
+            meant = rule.protects(pods) & (protected == 0)
+            protected[meant] = number
+            if rule.spoils:
+                spoiled |= meant.any(axis=0)
+            self.good_until = min(self.good_until, rule.good_until())
+        return protected, spoiled
+
+    def _search(self, nodes: Nodes, candidates: Mask, depth: int) -> None:
+        """Remove, reprieve, and note the price."""
+        ledger = self.view.ledger(self.view.slack[:, nodes].copy(), self.view.weights(nodes, depth))
+        fits = remove_all(ledger, candidates)
+        if self._budgets is None:
+            violating = self.table.ranks["breaks"][:depth, nodes]
+        else:
+            violating = self._budgets.violating(candidates, nodes)
+        breaks = violating > 0
+        classes = (breaks, ~breaks) if breaks.any() else (candidates,)
+        victims = reprieve(ledger, candidates & fits, classes)
+        self.feasible[nodes] = fits & victims.any(axis=0)
+        self.victims[:depth, nodes] = victims
+        self.violating[:depth, nodes] = violating
+        self.costs.note(nodes, victims, violating)
+
+    # What it came to
+
+    def units_on(self, node: int) -> list[Unit]:
+        """The victims of a node, the most important first."""
+        shares = self.table.residents[node]
+        return [shares[rank].unit for rank in np.flatnonzero(self.victims[:, node])]
+
+    def breaking_on(self, node: int) -> list[int]:
+        """How many pods of each of them would break a budget."""
+        found: list[int] = self.violating[self.victims[:, node], node].tolist()
+        return found
+
+    def pods_on(self, node: int) -> list[PodFacts]:
+        """The victims of a node with all their pods, wherever they run."""
+        return [facts for unit in self.units_on(node) for facts in unit.pods]
+
+    def candidates(self) -> Mask:
+        """Everybody who may be asked to leave, as deep as the fullest node."""
+        return np.asarray((self.protected[: self.table.depth, : self.table.size] == 0) & ~self.spoiled)
+
+    def has_candidates(self, node: int) -> bool:
+        return bool((self.protected[: len(self.table.residents[node]), node] == 0).any())
+
+    def reason(self, rank: int, node: int, facts: PodFacts) -> Reason | None:
+        """What the rules said about a pod; None: it may be asked to leave."""
+        number = int(self.protected[rank, node])
+        if number <= 0:
+            return None
+        return self.rules[number - 1].reason(Resident(self.table.residents[node][rank].unit, facts))
+
+
+class Costs:
+    """What the victims of each node cost, with all their pods, wherever they run."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self.violations, self.top, self.total, self.count, self.start = np.zeros((5, table.size), dtype=np.int64)
+
+    def note(self, nodes: Nodes, victims: Mask, violating: Ints) -> None:
+        depth = len(victims)
+        ranks = {name: self._table.ranks[name][:depth, nodes] for name in ("top", "total", "count", "start")}
+        top = np.where(victims, ranks["top"], -NOBODY).max(axis=0, initial=-NOBODY)
+        self.violations[nodes] = (violating * victims).sum(axis=0)
+        self.top[nodes] = top
+        self.total[nodes] = (ranks["total"] * victims).sum(axis=0)
+        self.count[nodes] = (ranks["count"] * victims).sum(axis=0)
+        highest = victims & (ranks["top"] == top)
+        self.start[nodes] = np.where(highest, ranks["start"], NEVER).min(axis=0, initial=NEVER)
+
+    def criteria(self) -> list[Criterion]:
+        """In kube-scheduler's order."""
+        return [
+            Criterion("FewestBudgetViolations", self.violations),
+            Criterion("LowestHighestPriority", self.top),
+            Criterion("SmallestSumOfPriorities", self.total),
+            Criterion("FewestVictims", self.count),
+            Criterion("LatestStart", -self.start),
+            Criterion(TIE_BREAK, self._table.tie_break()),
+        ]

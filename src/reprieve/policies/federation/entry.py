@@ -1,0 +1,64 @@
+"""Bindings over member clusters in the registry of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from reprieve.engine.plan import Plan
+from reprieve.model.names import UnitName
+from reprieve.policies.federation.bindings import BindingFacts
+from reprieve.policies.federation.policy import NAME, FederationPolicy
+from reprieve.policies.registry import Asked, BaseEntry, Ground, Known, Preemptor
+from reprieve.texts import federation as texts
+
+
+class FederationEntry(BaseEntry):
+    """Bindings that wait for clusters."""
+
+    name = NAME
+    ledger = "clusters"
+    kinds = ("ResourceBinding", "ClusterResourceBinding")
+
+    def __init__(self, ground: Ground) -> None:
+        self.policy = FederationPolicy(ground.world, ground.settings)
+
+    def names(self) -> Iterable[UnitName]:
+        return (facts.unit for facts in self.policy.federation.bindings)
+
+    def _facts(self, asked: Asked) -> BindingFacts | None:
+        return self.policy.federation.find((asked.kind, asked.namespace, asked.name))
+
+    def find(self, asked: Asked) -> Preemptor | None:
+        facts = self._facts(asked)
+        return None if facts is None else self.preemptor(facts)
+
+    def preemptor(self, facts: BindingFacts) -> Preemptor:
+        by_priority = self.policy.settings.gate("PriorityBasedScheduling")
+        never = facts.preemption_policy == "Never"
+        priority = facts.priority if by_priority else 0
+        return Preemptor(facts.unit, self.name, priority, facts.created, facts, (), never)
+
+    def known(self, asked: Asked) -> Known | None:
+        facts = self._facts(asked)
+        if facts is None:
+            return None
+        unrelated = texts.NOT_RELATED if facts.held else ""
+        whereabouts = texts.whereabouts(facts.unit, list(facts.held))
+        conditions = facts.binding.status.conditions
+        return Known(facts.unit, self.ledger, facts.pending, True, whereabouts, conditions, unrelated)
+
+    def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - clusters are a ledger of their own
+        return [self.preemptor(facts) for facts in self.policy.pending()]
+
+    def decide(self, preemptor: Preemptor, now: int) -> Plan:  # noqa: ARG002 - nothing changes with time alone
+        return self.policy.decide(preemptor.facts)
+
+    def commit(self, preemptor: Preemptor, plan: Plan) -> None:  # noqa: ARG002 - the plan knows its binding
+        self.policy.commit(plan)
+
+    def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:  # noqa: ARG002 - of all bindings
+        return {
+            facts.unit: {"priority": facts.priority, "preemptionPolicy": facts.preemption_policy}
+            for facts in self.policy.federation.bindings
+        }

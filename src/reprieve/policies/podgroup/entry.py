@@ -1,0 +1,56 @@
+"""Groups of pods in the registry of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reprieve.engine.plan import Plan
+from reprieve.engine.preemption import decide
+from reprieve.model.names import UnitName
+from reprieve.policies.on_nodes import ON_NODES, commit_pods
+from reprieve.policies.podgroup.groups import Groups
+from reprieve.policies.podgroup.policy import PodGroupPolicy
+from reprieve.policies.registry import Asked, BaseEntry, Ground, Preemptor
+from reprieve.world import PodFacts
+
+
+class PodGroupEntry(BaseEntry):
+    """Groups that have pods which wait."""
+
+    name = PodGroupPolicy.name
+    ledger = ON_NODES
+    kinds = ("PodGroup", "Workload")
+
+    def __init__(self, ground: Ground) -> None:
+        self._world = ground.world
+        self.groups = Groups(ground.world, ground.settings)
+        self.policy = PodGroupPolicy(ground.nodes)
+
+    def names(self) -> Iterable[UnitName]:
+        return self.groups.waiting()
+
+    def find(self, asked: Asked) -> Preemptor | None:
+        """A group by its name; of a Workload's groups, or a group's replicas, the first that waits."""
+        for name, members in sorted(self.groups.waiting().items()):
+            if name == asked.unit or name.startswith(f"{asked.unit}/"):
+                return self.preemptor(name, members)
+        return None
+
+    def pending(self, taken: set[UnitName]) -> list[Preemptor]:
+        found = [self.preemptor(name, members) for name, members in self.groups.waiting().items()]
+        taken.update(facts.unit for one in found for facts in one.pods)
+        return found
+
+    def preemptor(self, name: UnitName, members: Iterable[PodFacts]) -> Preemptor:
+        """A group with those of its pods that wait, the oldest first."""
+        ordered = sorted(members, key=lambda facts: (facts.created, facts.key))
+        group = self.groups.group(name, ordered)
+        created, never = ordered[0].created, group.never_preempts
+        return Preemptor(name, self.name, group.gang.priority, created, group, tuple(ordered), never)
+
+    def decide(self, preemptor: Preemptor, now: int) -> Plan:
+        # Asked again: in a cycle, pods of the group that had their place may have made way since.
+        return decide(self.policy, self.groups.group(preemptor.unit, list(preemptor.pods)), now)
+
+    def commit(self, preemptor: Preemptor, plan: Plan) -> None:
+        commit_pods(self._world, preemptor.pods, plan)

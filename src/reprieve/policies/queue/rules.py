@@ -1,0 +1,105 @@
+"""Who may not be asked to leave by a pod in a queue: the laws about candidates, as rules over all pods at once.
+
+1. Who was not placed by queues is none of their business; and who goes only with its whole group stays, because queues
+   preempt single pods.
+2. About its queue: the own one (law 3), outside the fence (law 7), preemption disabled, not over its guarantee (law 5),
+   behind a priority fence (law 6).
+3. About itself: it must run on its node, leaves already, is of the same application (law 3), ranks above what may be
+   asked there (law 6), holds nothing of what is asked for; or its queue, or one above it, would be below its guarantee
+   without it (law 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from reprieve.engine.arrays import Mask
+from reprieve.engine.reasons import QueueLaw
+from reprieve.policies.queue.columns import QueueColumns
+from reprieve.policies.queue.laws import NOBODY_GONE, Gone, falls_below
+from reprieve.policies.queue.standing import QUEUE_LAWS, Standing
+from reprieve.policies.queue.view import QueueView
+from reprieve.world import PodFacts
+
+BELOW_GUARANTEE = "NeverBelowGuarantee"
+Protects = Callable[[QueueColumns], Mask]
+
+
+_ABOUT_UNITS: dict[str, Protects] = {
+    "OutsideQueues": lambda pool: pool.column("outside") > 0,
+    "WholeGroup": lambda pool: pool.column("grouped") > 0,
+}
+
+
+class QueueRule:
+    """One law, under the name that explanations quote."""
+
+    def __init__(self, kind: str, protects: Protects, reason: Callable[[str, PodFacts], QueueLaw]) -> None:
+        self.kind = kind
+        self._protects = protects
+        self._reason = reason
+
+    def protects(self, pool: QueueColumns) -> Mask:
+        return self._protects(pool)
+
+    def reason(self, unit: PodFacts) -> QueueLaw:
+        return self._reason(self.kind, unit)
+
+
+def queue_rules(view: QueueView, columns: QueueColumns, standing: Standing) -> list[QueueRule]:
+    """The rules for one claim, in the order in which they are asked."""
+
+    def reason(kind: str, facts: PodFacts) -> QueueLaw:
+        queue = columns.tree.queue_of(facts)
+        if kind == BELOW_GUARANTEE:
+            return below_guarantee(view, columns, facts)
+        return QueueLaw(kind, queue.name, view.top.name, facts.priority, int(standing.bound[queue.number]))
+
+    masks = {**_ABOUT_UNITS, **_about_queues(columns, standing), **_about_pods(view, standing)}
+    return [QueueRule(kind, protects, reason) for kind, protects in masks.items()]
+
+
+def _about_queues(columns: QueueColumns, standing: Standing) -> dict[str, Protects]:
+    """Worked out for all queues, and looked up for their pods once for all of these rules."""
+    why = standing.why[columns.column("queue")]
+
+    def rule(number: int) -> Protects:
+        return lambda _: np.asarray(why == number)
+
+    return {kind: rule(number) for number, kind in enumerate(QUEUE_LAWS, 1)}
+
+
+def _about_pods(view: QueueView, standing: Standing) -> dict[str, Protects]:
+    return {
+        "RequiredNode": lambda pool: pool.column("fixed") > 0,
+        "Leaving": lambda pool: pool.column("leaves") > 0,
+        "SameApplication": lambda pool: pool.of_application(view.application),
+        "HigherPriority": lambda pool: pool.column("priority") > standing.bound[pool.column("queue")],
+        "NothingShared": lambda pool: ~_shares(pool, view),
+        BELOW_GUARANTEE: lambda pool: _falls_below(pool, standing),
+    }
+
+
+def _shares(pool: QueueColumns, view: QueueView) -> Mask:
+    shares = np.zeros(pool.column("queue").shape, dtype=np.bool_)
+    for name in view.request:
+        shares |= pool.amounts(name) > 0
+    return shares
+
+
+def _falls_below(pool: QueueColumns, standing: Standing) -> Mask:
+    """Law 2, as things are: a pod alone is more than its queue may lose."""
+    falls = np.zeros(pool.column("queue").shape, dtype=np.bool_)
+    for name, spare in standing.spare.items():
+        amounts = pool.amounts(name)
+        falls |= (amounts > 0) & (amounts > spare[pool.column("queue")])
+    return falls
+
+
+def below_guarantee(view: QueueView, columns: QueueColumns, facts: PodFacts, gone: Gone = NOBODY_GONE) -> QueueLaw:
+    """Law 2, with the queue that would fall below its guarantee."""
+    queue = columns.tree.queue_of(facts)
+    fallen = falls_below(facts, queue, view, gone) or queue
+    return QueueLaw(BELOW_GUARANTEE, fallen.name, view.top.name)

@@ -1,0 +1,37 @@
+"""What a pending pod finds in its queues and on nodes: what it asks for, what is in its way, how far it may look."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from reprieve.engine.nodes.view import NodeView
+from reprieve.model.names import UnitName
+from reprieve.policies.queue.laws import Claim, over_maximum
+from reprieve.policies.queue.pods import application
+from reprieve.policies.queue.tree import QueueNode
+from reprieve.world import PodFacts
+
+
+class QueueView(Claim):
+    """One pod that waits in a queue, at one moment."""
+
+    def __init__(self, facts: PodFacts, queue: QueueNode, nodes: NodeView, now: int) -> None:
+        super().__init__(facts, queue)
+        self.nodes = nodes
+        self.now = now
+        self.application = application(facts)
+
+    @property
+    def unit(self) -> UnitName:
+        return self.facts.unit
+
+    @cached_property
+    def blocked(self) -> list[QueueNode]:
+        """Queues whose maximum stands in the way, as things are."""
+        return [node for node in self.capped if over_maximum(node, self)]
+
+    @cached_property
+    def top(self) -> QueueNode:
+        """Law 7: the top of what it may look into: its fence, or a queue whose maximum it would exceed, or root."""
+        blocked = self.blocked
+        return next((node for node in self.queue.path if node.fenced or node in blocked), self.queue.path[-1])

@@ -1,0 +1,104 @@
+"""Quota workloads in the registry of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from reprieve import texts
+from reprieve.engine.plan import Plan
+from reprieve.model.names import UnitName
+from reprieve.policies.quota import plans
+from reprieve.policies.quota.cycle import cycle
+from reprieve.policies.quota.flavors import Forced
+from reprieve.policies.quota.policy import NAME, QuotaPolicy
+from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.registry import Asked, BaseEntry, Decided, Ground, Known, NothingToDecide, Preemptor
+
+_GROUPS = "scheduling.k8s.io/"
+"""The other API that has a kind Workload."""
+
+
+class QuotaEntry(BaseEntry):
+    """Workloads that wait for quota."""
+
+    name = NAME
+    ledger = "quota"
+    kinds = ("Workload",)
+
+    def __init__(self, ground: Ground) -> None:
+        self.policy = QuotaPolicy(ground.world, ground.settings, ground.moment)
+        self._verdicts: dict[UnitName, Any] = {}
+
+    def _facts(self, asked: Asked) -> WorkloadFacts | None:
+        if asked.api_version.startswith(_GROUPS):
+            return None
+        return self.policy.quota.find((asked.namespace, asked.name))
+
+    def find(self, asked: Asked) -> Preemptor | None:
+        facts = self._facts(asked)
+        if facts is None:
+            return None
+        admission = facts.workload.status.admission
+        if admission is not None:
+            raise NothingToDecide(texts.already_admitted(facts.unit, admission.cluster_queue))
+        if not self.policy.quota.takes(facts):
+            raise NothingToDecide(texts.no_queue(facts.unit, facts.workload.spec.queue_name))
+        return self._preemptor(facts, forced_flavors(asked.assignment))
+
+    def _preemptor(self, facts: WorkloadFacts, forced: Forced | None = None) -> Preemptor:
+        return Preemptor(facts.unit, self.name, facts.boosted, facts.created, (facts, forced))
+
+    def known(self, asked: Asked) -> Known | None:
+        facts = self._facts(asked)
+        if facts is None:
+            return None
+        unrelated = "" if facts.pending else texts.NOT_RELATED
+        conditions = facts.workload.status.conditions
+        return Known(facts.unit, self.ledger, facts.pending, True, plans.whereabouts(facts), conditions, unrelated)
+
+    def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - quota is a ledger of its own
+        return [self._preemptor(facts) for queue in self.policy.quota.waiting.values() for facts in queue]
+
+    def waiting(self) -> Iterable[UnitName]:
+        """All who wait, also in queues that are not there."""
+        everyone = (facts for queue in self.policy.quota.waiting.values() for facts in queue)
+        return (facts.unit for facts in (*everyone, *self.policy.quota.stranded))
+
+    def decide(self, preemptor: Preemptor, now: int) -> Plan:  # noqa: ARG002 - the policy has its moment
+        facts, forced = preemptor.facts
+        return plans.single(self.policy, self.policy.nominate(facts, forced))
+
+    def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:  # noqa: ARG002 - queues have heads
+        for verdict in cycle(self.policy):
+            self._verdicts[verdict.nominee.facts.unit] = verdict
+            yield Decided(self._preemptor(verdict.nominee.facts), plans.plan(self.policy, verdict))
+
+    def commit(self, preemptor: Preemptor, plan: Plan) -> None:
+        """A cycle admits nobody in the world it looks at: heads see what the ones before took."""
+
+    def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:
+        if decided.plan.outcome != "Fits" or decided.plan.preemptor not in self._verdicts:
+            return {}
+        assignment = self._verdicts[decided.plan.preemptor].nominee.assignment
+        sizes = {group.name: group.size for group in assignment.pod_sets}
+        return {"flavors": {decided.plan.preemptor: assignment.chosen()}, "counts": {decided.plan.preemptor: sizes}}
+
+
+def forced_flavors(assignment: Mapping[str, Any] | None) -> Forced | None:
+    """`{cpu: spot}`, or by pod set `{main: {cpu: {flavor: spot, mode: Preempt}}}`. Raises `NothingToDecide`."""
+    if not assignment:
+        return None
+    flavors: dict[tuple[str, str], str] = {}
+    preempt = False
+    for name, value in assignment.items():
+        if isinstance(value, str):
+            flavors["", name] = value
+            continue
+        for resource, item in value.items() if isinstance(value, Mapping) else ():
+            chosen = item.get("flavor") if isinstance(item, Mapping) else item
+            if not isinstance(chosen, str):
+                raise NothingToDecide(f"{resource} of {name} names no flavor", "assignment")
+            flavors[name, resource] = chosen
+            preempt = preempt or (isinstance(item, Mapping) and item.get("mode") == "Preempt")
+    return Forced(flavors, preempt)

@@ -1,0 +1,249 @@
+"""The registry of policies: for which units each decides, what is pending, and how a plan changes a world.
+
+Commands, cases and the loop go through here and know no policy by name. A policy is registered once, with a function
+that sets it up over a world; from then on it takes part in plans, explanations, tests and cycles. How the loop carries
+its plans out is registered with the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from reprieve.configuration import Settings
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.plan import Plan
+from reprieve.manifests.meta import Condition
+from reprieve.model.names import UnitName, unit_name
+from reprieve.world import PodFacts, World
+
+
+class Preemptor(NamedTuple):
+    """A unit that waits for a place."""
+
+    unit: UnitName
+    policy: str
+    """Who decides for it."""
+    priority: int
+    created: int
+    facts: Any
+    """What its policy decides over."""
+    pods: tuple[PodFacts, ...] = ()
+    """Those of its pods that wait, where it is made of pods."""
+    never_preempts: bool = False
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Whose turn it is, among those who want the same: higher priority, older, name."""
+        return -self.priority, self.created, self.unit
+
+
+class Asked(NamedTuple):
+    """The unit that a question names."""
+
+    kind: str
+    namespace: str
+    name: str
+    api_version: str = ""
+    """Where two APIs have a kind of that name: which one is meant."""
+    assignment: Mapping[str, Any] | None = None
+    """The flavors that a quota workload is to get, instead of choosing."""
+
+    @property
+    def unit(self) -> UnitName:
+        return unit_name(self.kind, self.namespace, self.name)
+
+
+class NothingToDecide(Exception):
+    """There is no decision to make: the unit does not wait for a place, or what is asked of it makes no sense."""
+
+    def __init__(self, message: str, about: str = "preemptor") -> None:
+        super().__init__(message)
+        self.about = about
+        """The part of the question that it is about."""
+
+
+class Known(NamedTuple):
+    """A unit, whether it waits or not, for whoever asks about it."""
+
+    unit: UnitName
+    ledger: str
+    """What it waits for, or holds something of."""
+    pending: bool
+    holds: bool
+    """Whether it holds something that others could want."""
+    whereabouts: str
+    """What it is doing, in a sentence."""
+    conditions: tuple[Condition, ...] = ()
+    unrelated: str = ""
+    """Why a decision that does not name it has nothing to do with it; empty: it holds nothing."""
+
+
+class Decided(NamedTuple):
+    preemptor: Preemptor
+    plan: Plan
+
+
+class Entry(Protocol):
+    """One policy, set up over a world which may change between decisions."""
+
+    name: str
+    ledger: str
+    """What it decides over. Units of policies over one ledger take their turns together, by priority."""
+    kinds: tuple[str, ...]
+    """What it decides for."""
+    places_units: bool
+    """Whether what it decides for gets a place; False: it only makes others leave."""
+
+    def find(self, asked: Asked) -> Preemptor | None:
+        """The unit of that name, if it waits; None: it is not this policy's. Raises `NothingToDecide`."""
+
+    def known(self, asked: Asked) -> Known | None: ...
+
+    def names(self) -> Iterable[UnitName]:
+        """All units that could be asked about."""
+
+    def pending(self, taken: set[UnitName]) -> list[Preemptor]:
+        """All that wait but those that an earlier policy has `taken`; what it takes itself is added to them."""
+
+    def decide(self, preemptor: Preemptor, now: int) -> Plan: ...
+
+    def commit(self, preemptor: Preemptor, plan: Plan) -> None:
+        """In the world that is looked at: victims are gone, places are taken or held."""
+
+    def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided] | None:
+        """One pass over all that wait, where that is not one after the other; None: it is."""
+
+    def waiting(self) -> Iterable[UnitName]:
+        """Those who wait and have no turn in a cycle."""
+
+    def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:
+        """What priority and preemption policy each unit resolved to."""
+
+    def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:
+        """What a result tells of a unit that got its place, beyond its placement: by field, by unit."""
+
+
+class BaseEntry:
+    """What most policies have in common."""
+
+    name = ""
+    ledger = ""
+    kinds: tuple[str, ...] = ()
+    places_units = True
+
+    def known(self, asked: Asked) -> Known | None:  # noqa: ARG002 - nothing more to tell
+        return None
+
+    def names(self) -> Iterable[UnitName]:
+        return ()
+
+    def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided] | None:  # noqa: ARG002
+        return None
+
+    def waiting(self) -> Iterable[UnitName]:
+        return ()
+
+    def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:
+        return {
+            one.unit: {
+                "priority": one.priority,
+                "preemptionPolicy": "Never" if one.never_preempts else "PreemptLowerPriority",
+            }
+            for one in pending
+        }
+
+    def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002 - nothing more to tell
+        return {}
+
+
+class Ground(NamedTuple):
+    """What policies are set up over."""
+
+    world: World
+    settings: Settings
+    nodes: NodeLedger
+    moment: int
+    """When it was looked at first, in microseconds since 1970."""
+
+
+Maker = Callable[[Ground], Entry]
+_MAKERS: dict[str, Maker] = {}
+
+
+def register(name: str, make: Maker) -> None:
+    """Add a policy; those over one ledger claim units in the order in which they were registered."""
+    if name in _MAKERS:
+        raise ValueError(f"a policy {name!r} is registered already")
+    _MAKERS[name] = make
+
+
+@contextmanager
+def registered(name: str, make: Maker) -> Iterator[None]:
+    """A policy for as long as it lasts: for tests and trials."""
+    register(name, make)
+    try:
+        yield
+    finally:
+        del _MAKERS[name]
+
+
+class Policies:
+    """All registered policies over one world."""
+
+    def __init__(self, world: World, settings: Settings, moment: int = 0) -> None:
+        self.world = world
+        self.settings = settings
+        self.nodes = NodeLedger(world, settings)
+        ground = Ground(world, settings, self.nodes, moment)
+        self._entries = {name: make(ground) for name, make in _MAKERS.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def of_kind(self, kind: str) -> list[Entry]:
+        return [entry for entry in self if kind in entry.kinds]
+
+    def find(self, asked: Asked) -> Preemptor | None:
+        """The unit that waits under a name, with the first policy that decides for it."""
+        found = (entry.find(asked) for entry in self.of_kind(asked.kind))
+        return next((one for one in found if one is not None), None)
+
+    def known(self, asked: Asked) -> Known | None:
+        found = (entry.known(asked) for entry in self.of_kind(asked.kind))
+        return next((one for one in found if one is not None), None)
+
+    def decide(self, preemptor: Preemptor, now: int) -> Plan:
+        """Who makes way for a unit, at a moment in microseconds since 1970."""
+        return self._entries[preemptor.policy].decide(preemptor, now)
+
+    def commit(self, preemptor: Preemptor, plan: Plan) -> None:
+        self._entries[preemptor.policy].commit(preemptor, plan)
+
+    def pending(self, ledger: str) -> list[Preemptor]:
+        """All that wait for something of one ledger, in the order in which they are taken."""
+        taken: set[UnitName] = set()
+        found = [one for entry in self if entry.ledger == ledger for one in entry.pending(taken)]
+        return sorted(found, key=lambda one: one.order)
+
+    def ledgers(self) -> list[str]:
+        return list(dict.fromkeys(entry.ledger for entry in self))
+
+    def cycle(self, ledger: str, pending: list[Preemptor], now: int) -> Iterator[Decided]:
+        """One pass over all that wait for something of one ledger; later ones see what earlier ones were given."""
+        for entry in self:
+            own = entry.cycle(pending, now) if entry.ledger == ledger else None
+            if own is not None:
+                yield from own
+                return
+        for one in pending:
+            plan = self.decide(one, now)
+            yield Decided(one, plan)
+            self.commit(one, plan)
+
+    def ledger_of(self, policy: str) -> str:
+        return self._entries[policy].ledger if policy in self._entries else policy

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from reprieve.configuration import Settings
+from reprieve.engine.plan import Plan
 from reprieve.manifests.loading import load_objects
 from reprieve.planning.result import Decision, decision
-from reprieve.policies.pod import PodPolicy
-from reprieve.policies.queue.policy import QueuePolicy
+from reprieve.policies.registry import Asked, Policies
 from reprieve.world import World, microseconds
 from tests.builders.pods import Dict, config_map, pod, without_nothing
 
@@ -71,8 +71,8 @@ def ago(minutes: float) -> str:
 
 def decide(*objects: Any, preemptor: str = "ask") -> Decision:
     """The decision over manifests and lists of them; the ledger must be afterwards what it was before."""
-    policy = policy_over([each for item in objects for each in (item if isinstance(item, list) else [item])])
-    return decision(policy.decide(policy.world.pods["default", preemptor], at()))
+    policies = policies_over([each for item in objects for each in (item if isinstance(item, list) else [item])])
+    return decision(decide_for(policies, preemptor, at()))
 
 
 def victims(decision: Decision) -> list[str]:
@@ -88,11 +88,15 @@ def short(unit: str) -> str:
     return unit.removeprefix("Pod/default/")
 
 
-def policy_over(objects: list[Dict]) -> QueuePolicy:
-    """The policy itself, over a world that may change."""
-    world = World(load_objects(objects).objects)
-    settings = Settings(validate=True)
-    return QueuePolicy(world, settings, PodPolicy(world, settings))
+def policies_over(objects: list[Dict]) -> Policies:
+    """All policies, over a world that may change."""
+    return Policies(World(load_objects(objects).objects), Settings(validate=True))
+
+
+def decide_for(policies: Policies, pod: str, now: int) -> Plan:
+    found = policies.find(Asked("Pod", "default", pod))
+    assert found is not None
+    return policies.decide(found, now)
 
 
 def at(minutes: float = 0) -> int:

@@ -127,7 +127,7 @@ class Decision:
         """Take all potential victims away, then put back whoever fits: first those whose budget would break."""
         everybody = self.cluster.running.get(name, [])
         lower = [other for other in everybody if priority_of(self.cluster, other) < self.priority]
-        if any(_class_name(other) and _class_name(other) not in self.cluster.classes for other in lower):
+        if any(self.in_doubt(_class_name(other)) for other in lower):
             return None
         potential = sorted((other for other in lower if not self.exempt(other, patient)), key=self.importance)
         here = [other for other in everybody if other not in potential]
@@ -156,7 +156,7 @@ class Decision:
         item = self.cluster.classes[_class_name(pod)]
         written = annotations.get(f"{ANNOTATION}minimum-preemptable-priority", str(item["value"] + 1))
         for_so_long = annotations.get(f"{ANNOTATION}toleration-seconds", "0")
-        if not _number(written) or not _number(for_so_long) or self.priority >= int(written):
+        if self.priority >= int(written):
             return False
         if int(for_so_long) < 0 or patient:
             return int(for_so_long) < 0
@@ -164,6 +164,12 @@ class Decision:
         if scheduled is None or scheduled["status"] != "True":
             return True
         return moment(scheduled["lastTransitionTime"]) + timedelta(seconds=int(for_so_long)) > self.now
+
+    def in_doubt(self, name: str) -> bool:
+        """Whether nobody can say what a class tolerates: it does not exist, or writes no numbers."""
+        return bool(name) and (
+            name not in self.cluster.classes or not all(map(_number, self.tolerations(name).values()))
+        )
 
     def tolerations(self, name: str) -> dict[str, str]:
         """What a class says of toleration: one that says nothing tolerates nobody."""

@@ -17,9 +17,8 @@ from reprieve.cli.show import show_result
 from reprieve.cli.usage import BadUsage
 from reprieve.manifests.loading import load
 from reprieve.manifests.problems import Problem
-from reprieve.manifests.registry import unit_name
 from reprieve.planning.planner import decide
-from reprieve.planning.questions import unit_of
+from reprieve.planning.questions import asked_of
 from reprieve.planning.result import Result
 from reprieve.texts import cli as words
 
@@ -85,7 +84,7 @@ def _plan_live(
     filename: list[str], unit: str | None, now: str | None, output: Output, server: str | None, token: str | None
 ) -> None:
     manifests = read_plain(filename)
-    asked = unit_name(*unit_of(unit)) if unit else ""
+    asked = asked_of(unit).unit if unit else ""
     with connected(server, token) as client:
         answer = client.plan(asked, now or "", manifests)
     for warning in answer["warnings"]:

@@ -44,6 +44,13 @@ class UnknownClass(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "UnknownPriorityClass"
 
 
+class UnreadableToleration(msgspec.Struct, frozen=True):
+    """Protected, with its whole node: what its priority class says of toleration is no number."""
+
+    class_name: str
+    rule: ClassVar[str] = "UnreadableToleration"
+
+
 class Reprieved(msgspec.Struct, frozen=True):
     """Spared: the preemptor fits beside it."""
 
@@ -203,7 +210,7 @@ class NoRequirements(msgspec.Struct, frozen=True):
 
 
 StepReason = Reprieved | Leaving | NoHelp | NobodyAsked | CheaperElsewhere | NotEnough
-PodReason = LowerPriority | NotLower | Tolerates | UnknownClass | SparedByBudget | AboveMinimum
+PodReason = LowerPriority | NotLower | Tolerates | UnknownClass | UnreadableToleration | SparedByBudget | AboveMinimum
 QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | QueueClosed | NotContested
 QueueReason = QueueOver | QueueAboveMaximum | NodeRequired | QueueLaw
 FederationReason = ClusterScoped | OtherScheduler | NoRequirements

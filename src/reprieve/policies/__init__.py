@@ -13,5 +13,9 @@ from reprieve.policies.queue.entry import LimitEntry, QueueEntry
 from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.policies.registry import register
 
-for _entry in (QuotaEntry, LimitEntry, PodGroupEntry, QueueEntry, PodEntry, FederationEntry):
-    register(_entry.name, _entry)
+register(QuotaEntry.name, QuotaEntry)
+register(LimitEntry.name, LimitEntry)
+register(PodGroupEntry.name, PodGroupEntry)
+register(QueueEntry.name, QueueEntry)
+register(PodEntry.name, PodEntry)
+register(FederationEntry.name, FederationEntry)

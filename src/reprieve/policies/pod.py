@@ -3,8 +3,8 @@
 1. A pod that fits somewhere preempts nobody; nominated pods of equal or higher priority count as present.
 2. A pod whose policy is Never preempts nobody. While victims chosen for it still leave its nominated node, it waits.
 3. Domains: every node that is in reach; what taints, cordons, selectors and affinity rule out stays out.
-4. Candidates on a node: pods of strictly lower priority that do not tolerate the preemptor. A lower pod of an unknown
-   priority class takes its node out.
+4. Candidates on a node: pods of strictly lower priority that do not tolerate the preemptor. A lower pod takes its node
+   out when its priority class is unknown, or says what it tolerates in something other than numbers.
 5. All candidates are removed. Where the pod still does not fit, the node is out.
 6. Candidates are given back while the pod fits: first those whose budget would break, then the others, each from the
    most important down: higher priority, then earlier start.
@@ -25,13 +25,14 @@ from reprieve import texts
 from reprieve.engine.arrays import Mask
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
-from reprieve.engine.nodes.rules import KnownClass, NodeRule, OnlyLowerPriority, Tolerating
+from reprieve.engine.nodes.reach import REACHED
+from reprieve.engine.nodes.rules import NodeRule, preemption_rules
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.preemption import decide
-from reprieve.engine.reasons import LowerPriority, NobodyAsked
+from reprieve.engine.reasons import LowerPriority, NobodyAsked, UnreadableToleration
 from reprieve.engine.steps import Criterion
 from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, known_pod, waiting_pod
@@ -133,11 +134,7 @@ class PodPolicy:
 
     def _rules(self, view: PodView, *, patience: bool = False) -> list[NodeRule]:
         classes, priority = self._ledger.world.classes, view.facts.priority
-        return [
-            OnlyLowerPriority(priority),
-            KnownClass(self._table, classes),
-            Tolerating(self._table, classes, priority, view.now, patience=patience),
-        ]
+        return preemption_rules(self._table, classes, priority, view.now, patience=patience)
 
     def search(self, view: PodView, domain: NodesAtOnce, rules: Sequence[NodeRule]) -> NodeOffers:  # noqa: ARG002
         if view.search is None:
@@ -187,9 +184,8 @@ class PodPolicy:
 
     def judged(self, view: PodView, told: Told) -> Iterator[Judged]:
         search = _searched(view)
-        brief = told.brief and told.chosen is not None
-        nodes = [self._table.index[told.chosen.domain]] if brief else range(len(self._table.residents))
-        for node in nodes:
+        chosen = [] if told.chosen is None else [self._table.index[told.chosen.domain]]
+        for node in chosen if told.brief else range(len(self._table.residents)):
             for rank, share in enumerate(self._table.residents[node]):
                 for facts in share.pods:
                     yield Judged(facts.unit, self._table.names[node], search.reason(rank, node, facts))
@@ -224,8 +220,9 @@ def _searched(view: PodView) -> VictimSearch:
 
 
 def _obstacle(view: PodView, search: VictimSearch, node: int) -> str:
-    if view.nodes.reach[node] == 0 and search.spoiled[node]:
-        return texts.UNKNOWN_CLASS
+    spoilt = search.spoilt_by(node) if view.nodes.reach[node] == REACHED else None
+    if spoilt is not None:
+        return texts.left_alone(spoilt.class_name, known=isinstance(spoilt, UnreadableToleration))
     return texts.obstacle(int(view.nodes.reach[node]), candidates=search.has_candidates(node))
 
 

@@ -88,13 +88,20 @@ class Decided(NamedTuple):
 class Entry(Protocol):
     """One policy, set up over a world which may change between decisions."""
 
-    name: str
-    ledger: str
-    """What it decides over. Units of policies over one ledger take their turns together, by priority."""
-    kinds: tuple[str, ...]
-    """What it decides for."""
-    places_units: bool
-    """Whether what it decides for gets a place; False: it only makes others leave."""
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def ledger(self) -> str:
+        """What it decides over. Units of policies over one ledger take their turns together, by priority."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it decides for."""
+
+    @property
+    def places_units(self) -> bool:
+        """Whether what it decides for gets a place; False: it only makes others leave."""
 
     def find(self, asked: Asked) -> Preemptor | None:
         """The unit of that name, if it waits; None: it is not this policy's. Raises `NothingToDecide`."""

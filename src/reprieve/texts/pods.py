@@ -18,9 +18,15 @@ OBSTACLES = {
 }
 TOO_SMALL = "too small even without everybody who could make way"
 NO_CANDIDATES = "short of room, with nobody who may be asked to make way"
-UNKNOWN_CLASS = "left alone, because nobody knows what a pod of an unknown priority class there tolerates"
 BUDGET_RESPECTED = "only to be had against a disruption budget, and budgets are respected"
 AGAINST_BUDGET = "against a disruption budget"
+
+
+def left_alone(name: str, *, known: bool) -> str:
+    """Why a node is out on which nobody knows what a pod of some priority class tolerates."""
+    if known:
+        return f"left alone, because what priority class {name} of a pod there tolerates is not written in numbers"
+    return "left alone, because nobody knows what a pod of an unknown priority class there tolerates"
 
 
 def obstacle(reach: int, *, candidates: bool) -> str:

@@ -32,6 +32,7 @@ from reprieve.engine.reasons import (
     StepReason,
     Tolerates,
     UnknownClass,
+    UnreadableToleration,
     WithinQuota,
 )
 from reprieve.texts.parts import moment
@@ -150,6 +151,8 @@ def _describe_pod(reason: PodReason) -> str:
             return f"priority {priority} is above {minimum}, and units up to that are enough"
         case UnknownClass(name):
             return f"its priority class {name} does not exist, so nobody knows what it tolerates"
+        case UnreadableToleration(name):
+            return f"its priority class {name} says what it tolerates in something other than numbers"
 
 
 def _describe_step(reason: StepReason) -> str:

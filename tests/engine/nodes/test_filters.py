@@ -11,6 +11,7 @@ import pytest
 from reprieve.configuration import Settings
 from reprieve.engine.nodes.budgets import Budgets
 from reprieve.engine.nodes.labels import NodeLabels
+from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.reach import (
     CORDONED,
     GONE,
@@ -25,7 +26,6 @@ from reprieve.manifests.affinity import NodeSelector
 from reprieve.manifests.core import Node
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.meta import Taint, Toleration
-from reprieve.policies.pod import PodPolicy
 from reprieve.world import World
 from tests.builders.pods import budget, node, pod
 
@@ -39,7 +39,7 @@ NODES = (
 
 
 def table_of(*objects: Dict) -> NodeTable:
-    return PodPolicy(World(entry.manifest for entry in load_objects(objects).entries), Settings()).table
+    return NodeLedger(World(entry.manifest for entry in load_objects(objects).entries), Settings()).table
 
 
 def expression(key: str, operator: str, *values: str) -> Dict:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from reprieve.configuration import Settings
+from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.plan import Plan
+from reprieve.engine.preemption import decide
 from reprieve.manifests.loading import load_objects
 from reprieve.policies.pod import PodPolicy
 from reprieve.world import World, microseconds
@@ -27,14 +29,14 @@ class Cluster:
     def __init__(self, *objects: Dict) -> None:
         self.world = World()
         self.put(*objects)
-        self.policy = PodPolicy(self.world, Settings(validate=True))
+        self.policy = PodPolicy(NodeLedger(self.world, Settings(validate=True)))
 
     def put(self, *objects: Dict) -> None:
         for entry in load_objects(objects).entries:
             self.world.put(entry.manifest)
 
     def decide(self, name: str = "p", now: str = "2026-01-01T12:00:00Z") -> Plan:
-        return self.policy.decide(self.world.pods["default", name], microseconds(moment(now)))
+        return decide(self.policy, self.world.pods["default", name], microseconds(moment(now)))
 
 
 def guaranteed(name: str, scheduled: str) -> Dict:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import reprieve
 from reprieve.configuration import Settings
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.preemption import decide
 from reprieve.manifests.loading import load_objects
 from reprieve.planning.result import Decision
 from reprieve.policies.pod import PodPolicy
@@ -110,12 +112,12 @@ def unordered(objects: list[Dict], preemptor: str) -> Dict:
 @given(WORLDS)
 def test_after_a_decision_the_ledger_is_what_it_was_before(world: RandomWorld) -> None:
     objects, preemptor = world.objects, world.preemptor
-    policy = PodPolicy(World(entry.manifest for entry in load_objects(objects).entries), Settings(validate=True))
-    before = policy.table.fingerprint()
-    facts = next(facts for facts in policy.world.pods.values() if facts.unit == preemptor)
-    plan = policy.decide(facts, microseconds(moment(NOW)))
+    ledger = NodeLedger(World(entry.manifest for entry in load_objects(objects).entries), Settings(validate=True))
+    before = ledger.table.fingerprint()
+    facts = next(facts for facts in ledger.world.pods.values() if facts.unit == preemptor)
+    plan = decide(PodPolicy(ledger), facts, microseconds(moment(NOW)))
     assert plan.details is not None
-    assert policy.table.fingerprint() == before
+    assert ledger.table.fingerprint() == before
 
 
 @laws

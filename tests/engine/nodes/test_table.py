@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reprieve.configuration import Settings
+from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.plan import Plan
+from reprieve.engine.preemption import decide
 from reprieve.manifests.core import Node, PodDisruptionBudget
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.meta import Manifest
@@ -55,13 +57,13 @@ def identity(plan: Plan) -> dict[str, Any]:
     }
 
 
-def assert_same_from_scratch(policy: PodPolicy, manifests: Iterable[Dict], now: int) -> None:
+def assert_same_from_scratch(world: World, policy: PodPolicy, manifests: Iterable[Dict], now: int) -> None:
     """Every pending pod, one after the other: the policy that was kept against a new one."""
     objects = typed(*manifests)
-    for facts in list(policy.world.pending()):
+    for facts in list(world.pending()):
         fresh = World(objects)
-        want = PodPolicy(fresh, SETTINGS).decide(fresh.pods[facts.key], now)
-        assert identity(policy.decide(facts, now)) == identity(want), facts.unit
+        want = decide(PodPolicy(NodeLedger(fresh, SETTINGS)), fresh.pods[facts.key], now)
+        assert identity(decide(policy, facts, now)) == identity(want), facts.unit
 
 
 class Life:
@@ -151,7 +153,7 @@ class Life:
 def test_following_changes_equals_starting_anew(seed: int) -> None:
     random = Random(seed)  # noqa: S311 - nothing here is secret
     life = Life(random)
-    policy = PodPolicy(life.world, SETTINGS)
+    policy = PodPolicy(NodeLedger(life.world, SETTINGS))
     now = NOON
     for _ in range(STEPS):
         for _ in range(random.choice([1, 1, 1, 3])):
@@ -161,4 +163,4 @@ def test_following_changes_equals_starting_anew(seed: int) -> None:
             if random.random() < 0.1
             else now + random.choice([0, 1, 5]) * MINUTE
         )
-        assert_same_from_scratch(policy, life.manifests.values(), now)
+        assert_same_from_scratch(life.world, policy, life.manifests.values(), now)

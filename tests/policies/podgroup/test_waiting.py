@@ -8,11 +8,12 @@ import pytest
 
 import reprieve
 from reprieve.configuration import Settings
+from reprieve.engine import preemption
 from reprieve.engine.nodes.gang_placement import GangPlacer
+from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.manifests.core import Node
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.pods import Pod
-from reprieve.policies.pod import PodPolicy
 from reprieve.policies.podgroup.groups import Groups
 from reprieve.policies.podgroup.policy import PodGroupPolicy
 from reprieve.world import World
@@ -226,11 +227,11 @@ def test_a_resource_that_nobody_has_is_a_shortage() -> None:
 def test_a_search_that_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     objects = [*CLASSES, *nodes(2), running("a", "n1"), running("b", "n2"), *gang(2)]
     world, settings = World(load_objects(objects).objects), Settings(feature_gates=GATES)
-    pods = PodPolicy(world, settings)
-    policy = PodGroupPolicy(world, settings, pods.table, pods.labels)
+    ledger = NodeLedger(world, settings)
+    policy = PodGroupPolicy(ledger)
     groups = Groups(world, settings)
     ((name, members),) = groups.waiting().items()
-    before = pods.table.fingerprint()
+    before = ledger.table.fingerprint()
     place, calls = GangPlacer._place_shape, 0
 
     def interrupted(*arguments: Any) -> None:
@@ -242,20 +243,19 @@ def test_a_search_that_breaks_off_leaves_nothing_behind(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(GangPlacer, "_place_shape", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        policy.decide(groups.group(name, members), 0)
-    assert pods.table.fingerprint() == before
+        preemption.decide(policy, groups.group(name, members), 0)
+    assert ledger.table.fingerprint() == before
 
 
 def test_members_come_and_go_with_their_nodes() -> None:
     team = pod_group("team", gang=2, whole=True, priority=10)
     objects = [*CLASSES, *nodes(2), team, running("a", "n1", group="team"), running("b", "n2", group="team"), *gang(1)]
     world, settings = World(load_objects(objects).objects), Settings(feature_gates=GATES, validate=True)
-    pods = PodPolicy(world, settings)
-    policy, groups = PodGroupPolicy(world, settings, pods.table, pods.labels), Groups(world, settings)
+    policy, groups = PodGroupPolicy(NodeLedger(world, settings)), Groups(world, settings)
 
     def gone() -> list[str]:
         ((name, members),) = groups.waiting().items()
-        return sorted(victim.unit for victim in policy.decide(groups.group(name, members), 0).victims)
+        return sorted(victim.unit for victim in preemption.decide(policy, groups.group(name, members), 0).victims)
 
     both = ["Pod/default/a", "Pod/default/b"]
     assert gone() == both

@@ -8,8 +8,7 @@ import msgspec
 
 from reprieve.engine.plan import Plan
 from reprieve.manifests.pods import Pod
-from reprieve.planning.planner import commit
-from reprieve.policies.queue.policy import QueuePolicy
+from reprieve.policies.registry import Asked, Policies
 from reprieve.world import PodFacts
 from tests.builders.queues import NOON, at
 
@@ -19,9 +18,9 @@ MINUTE = 1
 class Cycles:
     """A cycle a minute; who makes way is gone at once and waits again, under a new name."""
 
-    def __init__(self, policy: QueuePolicy) -> None:
-        self.policy = policy
-        self.world = policy.world
+    def __init__(self, policies: Policies) -> None:
+        self.policies = policies
+        self.world = policies.world
         self.cycle = 0
         self.recreated = 0
 
@@ -33,9 +32,11 @@ class Cycles:
         self.cycle += MINUTE
         moves = []
         for facts in self.pending():
-            plan = self.policy.decide(self.world.pods[facts.key], at(self.cycle))
+            one = self.policies.find(Asked("Pod", *facts.key))
+            assert one is not None
+            plan = self.policies.decide(one, at(self.cycle))
             victims = [self.world.pods["default", victim.unit.rpartition("/")[2]].pod for victim in plan.victims]
-            commit(self.world, [facts], plan)
+            self.policies.commit(one, plan)
             for pod in victims:
                 self.recreate(pod)
             if plan.outcome in ("Preempt", "Fits"):

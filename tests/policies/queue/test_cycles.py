@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.pods import Dict, node
-from tests.builders.queues import in_queue, policy_over, queues, tree
+from tests.builders.queues import in_queue, policies_over, queues, tree
 from tests.generators.queues import Features, queue_world
 from tests.policies.queue.cycles import Cycles, preemptions
 
@@ -23,7 +23,7 @@ def replica_sets(*, prod: int, test: int, running: tuple[int, int], waiting: int
     pods += [in_queue(f"test-{n}", TEST, node="n1", cpu=cpu, minutes=40 - n) for n in range(running[1])]
     pods += [in_queue(f"prod-{n}", PROD, cpu=cpu, minutes=5) for n in range(running[0], running[0] + waiting)]
     objects: list[Dict] = [queues(tree("parent", tree("prod", cpu=prod), tree("test", cpu=test))), node("n1", cpu="6")]
-    return Cycles(policy_over([*objects, *pods]))
+    return Cycles(policies_over([*objects, *pods]))
 
 
 def test_flow_1_prod_takes_one_test_pod_and_both_then_wait() -> None:
@@ -55,5 +55,5 @@ def test_in_one_cycle_what_one_pod_was_promised_is_not_claimed_by_the_next() -> 
 @settings(max_examples=EXAMPLES)
 @given(st.integers(0, 2**32))
 def test_a_system_with_recreated_pods_comes_to_rest(seed: int) -> None:
-    policy = policy_over(queue_world(seed, Features(leaving=False, pending=4)))
-    Cycles(policy).until_rest(MOST_CYCLES)
+    policies = policies_over(queue_world(seed, Features(leaving=False, pending=4)))
+    Cycles(policies).until_rest(MOST_CYCLES)

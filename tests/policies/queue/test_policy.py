@@ -8,9 +8,8 @@ import pytest
 
 from reprieve import texts
 from reprieve.engine.reasons import QueueLaw
-from reprieve.policies.queue.explanation import LAWS
 from tests.builders.pods import Dict, node
-from tests.builders.queues import OPTED_OUT, decide, in_queue, queues, rules, tree, victims
+from tests.builders.queues import OPTED_OUT, at, decide, in_queue, policies_over, queues, rules, tree, victims
 
 ASK = in_queue("ask", "root.a", minutes=5)
 TWO = queues(tree("a", cpu=2), tree("b"))
@@ -270,7 +269,10 @@ def test_every_law_that_spares_somebody_is_quoted() -> None:
 
 
 def test_every_law_has_its_sentence() -> None:
-    for kind in (*LAWS.values(), "OtherNode", "NobodyAsked"):
+    policies = policies_over([queues(tree("a"), tree("b")), node("n1"), in_queue("ask", "root.a")])
+    policy = policies["queue"].policy
+    rules = policy.rules(policy.view(policies.world.pods["default", "ask"], at()))
+    for kind in (*(rule.kind for rule in rules), "OtherNode", "FreesTooMuch"):
         sentence = texts.describe(QueueLaw(kind, "root.b", "root.a", 7, 5))
         assert "{" not in sentence
         assert sentence

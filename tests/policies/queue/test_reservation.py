@@ -9,9 +9,9 @@ import pytest
 
 from reprieve.engine.plan import Plan
 from reprieve.manifests.pods import Pod
-from reprieve.planning.planner import commit
+from reprieve.policies.on_nodes import commit_pods
 from tests.builders.pods import node
-from tests.builders.queues import NOON, at, in_queue, policy_over, queues, tree
+from tests.builders.queues import NOON, at, decide_for, in_queue, policies_over, queues, tree
 from tests.policies.queue.cycles import Cycles
 
 PROD, TEST = "root.prod", "root.test"
@@ -22,11 +22,11 @@ def cycles() -> Cycles:
     """A full node; the youngest pod of Test has been chosen to make way for `ask`, and is still leaving."""
     running = [in_queue(f"test-{number}", TEST, node="n1", minutes=30 - number) for number in range(4)]
     objects = [queues(tree("prod", cpu=2), tree("test")), node("n1", cpu="4"), *running, in_queue("ask", PROD)]
-    cycles = Cycles(policy_over(objects))
+    cycles = Cycles(policies_over(objects))
     plan = decide(cycles, "ask")
     assert [victim.unit for victim in plan.victims] == ["Pod/default/test-3"]
     victim = cycles.world.pods["default", "test-3"].pod
-    commit(cycles.world, [cycles.world.pods["default", "ask"]], plan)
+    commit_pods(cycles.world, [cycles.world.pods["default", "ask"]], plan)
     leaving = msgspec.structs.replace(victim.metadata, deletion_timestamp=NOON + timedelta(seconds=30))
     cycles.world.put(msgspec.structs.replace(victim, metadata=leaving))
     cycles.recreate(victim)
@@ -34,7 +34,7 @@ def cycles() -> Cycles:
 
 
 def decide(cycles: Cycles, name: str) -> Plan:
-    return cycles.policy.decide(cycles.world.pods["default", name], at(10))
+    return decide_for(cycles.policies, name, at(10))
 
 
 def test_the_preemptor_waits_for_its_victim_and_nobody_else_is_asked(cycles: Cycles) -> None:
@@ -69,7 +69,7 @@ def test_other_pods_of_the_queue_do_not_claim_the_same_room_or_guarantee(cycles:
     another(cycles, "ask-2")
     plan = decide(cycles, "ask-2")
     assert [victim.unit for victim in plan.victims] == ["Pod/default/test-2"]
-    commit(cycles.world, [cycles.world.pods["default", "ask-2"]], plan)
+    commit_pods(cycles.world, [cycles.world.pods["default", "ask-2"]], plan)
     another(cycles, "ask-3")
     assert "law 4" in decide(cycles, "ask-3").message
 

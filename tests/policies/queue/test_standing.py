@@ -11,105 +11,108 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reprieve.configuration import Settings
-from reprieve.engine.nodes.budgets import Budgets
-from reprieve.engine.nodes.rules import Nobody
-from reprieve.engine.nodes.view import Outlook
+from reprieve.engine.steps import choose
 from reprieve.manifests.pods import Pod
-from reprieve.policies.pod import PodPolicy
 from reprieve.policies.queue import laws
-from reprieve.policies.queue.candidates import Candidates
-from reprieve.policies.queue.laws import Ask
 from reprieve.policies.queue.pods import application, held, required_node
-from reprieve.policies.queue.policy import QueuePolicy
+from reprieve.policies.queue.policy import WITHIN_FENCE, PodInQueueView, QueuePolicy
 from reprieve.policies.queue.search import QueueSearch
-from reprieve.policies.queue.standing import Standing
+from reprieve.policies.queue.standing import CLOSED, Standing
+from reprieve.policies.registry import Policies
 from reprieve.world import World
-from tests.builders.queues import NOON, at, policy_over
+from tests.builders.queues import NOON, at, decide_for, policies_over
 from tests.generators.queues import Features, queue_world
+from tests.reference.queue_laws import over_guarantee, priority_bound
 
 EXAMPLES = int(os.environ.get("QUEUE_EXAMPLES", "60"))
 often = settings(max_examples=EXAMPLES)
 seeds = st.integers(0, 2**32)
 
 
-def asked(seed: int) -> tuple[QueuePolicy, Ask]:
-    policy = policy_over(queue_world(seed, Features()))
-    facts = policy.world.pods["default", "ask-0"]
-    return policy, Ask(facts, policy.tree.queue_of(facts))
+def asked(seed: int) -> tuple[QueuePolicy, PodInQueueView]:
+    policies = policies_over(queue_world(seed, Features()))
+    policy: QueuePolicy = policies["queue"].policy
+    return policy, policy.view(policies.world.pods["default", "ask-0"], at())
 
 
 @often
 @given(seeds)
 def test_every_queue_stands_as_the_laws_say(seed: int) -> None:
-    policy, ask = asked(seed)
-    standing = Standing(policy.columns.figures, ask)
+    policy, view = asked(seed)
+    standing = Standing(policy.columns.figures, view)
     for queue in policy.tree.queues:
-        if queue is ask.queue or queue in ask.queue.path:
+        if queue is view.queue or queue in view.queue.path:
             continue
-        blocked = ask.top not in queue.path or queue.disabled or not laws.over_guarantee(queue, ask)
-        bound = laws.priority_bound(queue, ask)
-        assert bool(standing.why[queue.number]) == (blocked or bound == laws.CLOSED)
+        blocked = view.top not in queue.path or queue.disabled or not over_guarantee(queue, view)
+        bound = priority_bound(queue, view)
+        assert bool(standing.why[queue.number]) == (blocked or bound == CLOSED)
         assert standing.bound[queue.number] == bound
-        assert standing.distance[queue.number] == ask.queue.path.index(ask.common(queue))
+        assert standing.distance[queue.number] == view.queue.path.index(view.common(queue))
 
 
 @often
 @given(seeds)
 def test_every_pod_may_be_asked_or_not_as_the_laws_say(seed: int) -> None:
-    policy, ask = asked(seed)
-    table = policy.columns._table
-    candidates = Candidates(policy.columns, table, ask)
-    for node, shares in enumerate(table.residents):
+    policy, view = asked(seed)
+    policy.search(view, WITHIN_FENCE, policy.rules(view))
+    assert view.candidates is not None
+    for node, shares in enumerate(view.nodes.table.residents):
         for rank, share in enumerate(shares):
             facts = share.pods[0]
             queue = policy.tree.queue_of(facts)
-            free = required_node(facts) is None and not facts.pod.terminating and application(facts) != ask.application
-            shares_a_type = any(held(facts).of(name) for name in ask.request)
+            free = required_node(facts) is None and not facts.pod.terminating and application(facts) != view.application
+            shares_a_type = any(held(facts).of(name) for name in view.request)
             allowed = (
                 free
                 and shares_a_type
-                and queue is not ask.queue
-                and ask.top in queue.path
+                and queue is not view.queue
+                and view.top in queue.path
                 and not queue.disabled
-                and laws.over_guarantee(queue, ask)
-                and facts.priority <= laws.priority_bound(queue, ask)
-                and laws.stays_at_guarantee(facts, queue, ask)
+                and over_guarantee(queue, view)
+                and facts.priority <= priority_bound(queue, view)
+                and laws.falls_below(facts, queue, view) is None
             )
-            assert (candidates.why[rank, node] == 0) == allowed
+            assert (view.candidates.reason(rank, node, facts) is None) == allowed
 
 
 @often
 @given(seeds)
 def test_the_search_that_stops_early_chooses_what_a_look_at_every_node_chooses(seed: int) -> None:
-    policy, ask = asked(seed)
-    table, pods = policy.columns._table, policy._pods
-    outlook = Outlook(table, pods.labels, Budgets(table), ask.facts, [Nobody()])
-    if outlook.fits.any() and not ask.blocked:
+    policy, view = asked(seed)
+    if policy.fits(view) is not None:
         return
-    candidates = Candidates(policy.columns, table, ask)
-    choice = QueueSearch(policy.tree, table, outlook, candidates).best()
-    patient = QueueSearch(policy.tree, table, outlook, candidates)
-    everywhere = {node: patient.on_node(node) for node in np.flatnonzero(outlook.reach == 0).tolist()}
-    prices = {node: patient.price(victims) for node, victims in everywhere.items() if victims is not None}
-    assert choice == patient._choice(prices)
+    early = policy.search(view, WITHIN_FENCE, policy.rules(view))
+    assert view.candidates is not None
+    patient = EveryNode(policy.columns, view, view.candidates)
+    chosen, wanted = (choose(search.possible, search.criteria()) for search in (early, patient))
+    assert (chosen is None) == (wanted is None)
+    if chosen is not None and wanted is not None:
+        assert (early[chosen.domain], chosen.criterion) == (patient[wanted.domain], wanted.criterion)
+
+
+class EveryNode(QueueSearch):
+    """The same search, which looks at all nodes."""
+
+    def _from_the_cheapest_up(self):
+        found = {node: self.on_node(node) for node in np.flatnonzero(self._nodes.within_reach).tolist()}
+        self._found = {node: victims for node, victims in found.items() if victims is not None}
+        return {node: self.price(victims) for node, victims in self._found.items()}
 
 
 @often
 @given(seeds, st.integers(0, 2**32))
 def test_a_tree_that_follows_the_journal_decides_like_one_made_anew(seed: int, changes: int) -> None:
-    policy = policy_over(queue_world(seed, Features(pending=3)))
+    policies = policies_over(queue_world(seed, Features(pending=3)))
     random = Random(changes)  # noqa: S311 - not a secret
     for _ in range(6):
-        change(policy.world, random)
-        for facts in list(policy.world.pending()):
-            fresh = made_anew(policy.world)
-            again = fresh.world.pods[facts.key]
-            assert policy.decide(facts, at()) == fresh.decide(again, at())
+        change(policies.world, random)
+        for facts in list(policies.world.pending()):
+            want = decide_for(made_anew(policies.world), facts.key[1], at())
+            assert decide_for(policies, facts.key[1], at()) == want
 
 
-def made_anew(world: World) -> QueuePolicy:
-    copied = World([item for objects in world._objects.values() for item in objects.values()])
-    return QueuePolicy(copied, Settings(), PodPolicy(copied, Settings()))
+def made_anew(world: World) -> Policies:
+    return Policies(World([item for objects in world._objects.values() for item in objects.values()]), Settings())
 
 
 def change(world: World, random: Random) -> None:

@@ -20,6 +20,7 @@ from reprieve.engine.nodes.units import Share, Unit
 from reprieve.manifests.affinity import PodAffinityTerm
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint
+from reprieve.model.names import UnitName
 from reprieve.model.resources import PODS
 from reprieve.world import NEVER, PodFacts
 
@@ -49,7 +50,7 @@ SHIFT = 2**31
 """Added to priorities before they are summed, so that more victims never look cheaper because they are negative."""
 
 
-def importance_of(share: Share) -> tuple[int, int, int, int, int, str]:
+def importance_of(share: Share) -> tuple[int, int, int, int, int, UnitName]:
     return share.unit.importance
 
 

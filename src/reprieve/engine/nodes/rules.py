@@ -9,7 +9,15 @@ import numpy as np
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
-from reprieve.engine.reasons import AboveMinimum, NotLower, Reason, SparedByBudget, Tolerates, UnknownClass
+from reprieve.engine.reasons import (
+    AboveMinimum,
+    NotLower,
+    Reason,
+    SparedByBudget,
+    Tolerates,
+    UnknownClass,
+    UnreadableToleration,
+)
 from reprieve.engine.rules import PoolRule
 from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses, preemption_toleration
 from reprieve.manifests.scheduling import TOLERATION_PREFIX
@@ -112,6 +120,27 @@ class KnownClass(Lasting):
         return UnknownClass(unit.facts.pod.spec.priority_class_name)
 
 
+class ReadableToleration(Lasting):
+    """A lower pod whose class says what it tolerates in words that are no numbers takes its node out, too."""
+
+    spoils = True
+
+    def __init__(self, table: NodeTable, classes: PriorityClasses) -> None:
+        self._table = table
+        self._classes = classes
+
+    def protects(self, pods: Ranked) -> Mask:
+        unreadable = np.array([self._unreadable(name) for name in self._table.tolerates.items], dtype=np.bool_)
+        return unreadable[pods.get("tolerates")]
+
+    def _unreadable(self, name: str | None) -> bool:
+        item = self._classes.get(name) if name else None
+        return item is not None and preemption_toleration(item) is None
+
+    def reason(self, unit: Resident) -> Reason:
+        return UnreadableToleration(unit.facts.pod.spec.priority_class_name)
+
+
 class Tolerating(Lasting):
     """A pod is exempt while its priority class tolerates preemptors of this rank.
 
@@ -166,3 +195,15 @@ class Tolerating(Lasting):
 
     def good_until(self) -> int:
         return self._good_until
+
+
+def preemption_rules(
+    table: NodeTable, classes: PriorityClasses, priority: int, now: int, *, patience: bool = False
+) -> list[NodeRule]:
+    """Who may not be asked by a preemptor of this priority; the last rule is the one about tolerations."""
+    return [
+        OnlyLowerPriority(priority),
+        KnownClass(table, classes),
+        ReadableToleration(table, classes),
+        Tolerating(table, classes, priority, now, patience=patience),
+    ]

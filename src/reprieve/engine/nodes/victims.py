@@ -16,7 +16,7 @@ from reprieve.engine.nodes.rules import NodeRule, Ranked, Resident
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.nodes.view import Nodes, NodeView
-from reprieve.engine.reasons import Reason
+from reprieve.engine.reasons import Reason, UnknownClass, UnreadableToleration
 from reprieve.engine.steps import TIE_BREAK, Criterion, remove_all, reprieve
 from reprieve.world import NEVER, PodFacts
 
@@ -125,6 +125,15 @@ class VictimSearch:
         if number <= 0:
             return None
         return self.rules[number - 1].reason(Resident(self.table.residents[node][rank].unit, facts))
+
+    def spoilt_by(self, node: int) -> UnknownClass | UnreadableToleration | None:
+        """What takes a whole node out; None: nothing does."""
+        for rank, share in enumerate(self.table.residents[node] if self.spoiled[node] else ()):
+            for facts in share.pods:
+                reason = self.reason(rank, node, facts)
+                if isinstance(reason, (UnknownClass, UnreadableToleration)):
+                    return reason
+        return None
 
 
 class Costs:

@@ -29,15 +29,7 @@ from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.nodes.rules import (
-    KnownClass,
-    NobodyAbove,
-    NodeRule,
-    OnlyLowerPriority,
-    Ranked,
-    Resident,
-    Tolerating,
-)
+from reprieve.engine.nodes.rules import NobodyAbove, NodeRule, Ranked, Resident, preemption_rules
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Share, Unit
 from reprieve.engine.nodes.view import OUT_OF_DOMAIN
@@ -104,12 +96,7 @@ class PodGroupPolicy:
         ]
 
     def _rules(self, gang: Gang, now: int, *, patience: bool = False) -> list[NodeRule]:
-        classes = self._ledger.world.classes
-        return [
-            OnlyLowerPriority(gang.priority),
-            KnownClass(self._table, classes),
-            Tolerating(self._table, classes, gang.priority, now, patience=patience),
-        ]
+        return preemption_rules(self._table, self._ledger.world.classes, gang.priority, now, patience=patience)
 
     # 1. Fits
 

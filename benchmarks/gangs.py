@@ -7,10 +7,11 @@ import msgspec
 from benchmarks.measure import best_of
 from benchmarks.pods import MEBI, NOW, cluster, running
 from reprieve.configuration import Settings
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.preemption import decide
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.pods import Pod, SchedulingGroup
 from reprieve.manifests.scheduling import GroupPolicy, PodGroup
-from reprieve.policies.pod import PodPolicy
 from reprieve.policies.podgroup.groups import Groups
 from reprieve.policies.podgroup.policy import PodGroupPolicy
 from reprieve.world import World
@@ -42,15 +43,14 @@ def run() -> None:
 
 def _report(world: World, nodes: int, density: int, size: int, peer: int | None, *, grouped: bool) -> None:
     names = _put_gang(world, size)
-    pods = PodPolicy(world, SETTINGS)
-    policy = PodGroupPolicy(world, SETTINGS, pods.table, pods.labels)
+    policy = PodGroupPolicy(NodeLedger(world, SETTINGS))
     groups = Groups(world, SETTINGS)
     (name, members), *_ = groups.waiting().items()
     group = groups.group(name, members)
-    plan = policy.decide(group, NOW)
+    plan = decide(policy, group, NOW)
     if plan.outcome != "Preempt" or len(plan.placement) != size:
         raise SystemExit(f"expected a preemption for all {size}, got {plan.message}")
-    seconds = best_of(2, lambda: policy.decide(group, NOW))
+    seconds = best_of(2, lambda: decide(policy, group, NOW))
     against = f"{peer:9,} ms" if peer else ""
     what = "half in groups" if grouped else "single pods"
     shape = f"{size:3} on {nodes:5,} × {density:2}, {what}"

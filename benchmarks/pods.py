@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
 from reprieve.configuration import Settings
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.preemption import decide
 from reprieve.manifests.core import Node, NodeStatus
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.pods import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from reprieve.model.resources import CPU, PODS, Resources
-from reprieve.planning.planner import commit
+from reprieve.policies.on_nodes import commit_pods
 from reprieve.policies.pod import PodPolicy
 from reprieve.world import PodFacts, World, microseconds
 
@@ -38,20 +40,21 @@ def run() -> None:
 
 def _one(nodes: int, density: int) -> tuple[float, float]:
     world = cluster(nodes, density, priorities=5)
-    policy = PodPolicy(world, Settings())
+    ledger = NodeLedger(world, Settings())
+    policy = PodPolicy(ledger)
     preemptor = _put(world, _preemptor("p"))
 
     def cold() -> object:
-        policy._outlooks.clear()
-        return policy.decide(preemptor, NOW)
+        policy._kept.clear()
+        return decide(policy, preemptor, NOW)
 
     times = [best_of(5, cold)]
     changes = []
     for number in range(20):
         world.put(running(f"late-{number}", f"node-{number:05d}", 1, 1, 0, 10**6 + number))
-        policy.table.sync()
+        ledger.sync()
         start = time.perf_counter()
-        policy.decide(preemptor, NOW)
+        decide(policy, preemptor, NOW)
         changes.append(time.perf_counter() - start)
     return min(times), min(changes)
 
@@ -59,15 +62,16 @@ def _one(nodes: int, density: int) -> tuple[float, float]:
 def _row(nodes: int) -> tuple[float, int]:
     """Each decision is committed: its victims are gone, its place is held, before the next is asked for."""
     world = cluster(nodes, 4, priorities=1)
-    policy = PodPolicy(world, Settings())
+    ledger = NodeLedger(world, Settings())
+    policy = PodPolicy(ledger)
     waiting = [_put(world, _preemptor(f"p-{number:05d}")) for number in range(nodes)]
-    policy.table.sync()
+    ledger.sync()
     start = time.perf_counter()
     for facts in waiting:
-        plan = policy.decide(facts, NOW)
+        plan = decide(policy, facts, NOW)
         if plan.outcome != "Preempt":
             raise SystemExit(f"expected a preemption, got {plan}")
-        commit(world, [facts], plan)
+        commit_pods(world, [facts], plan)
     return time.perf_counter() - start, nodes
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from reprieve.agents.hollow.nodes import TERMINATION_SECONDS, hollow_node
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane, calm_garbage_collection
+from reprieve.embedded_plane import open_plane
 from reprieve.model.clock import system_clock
 from reprieve.stores.records import Event
 from reprieve.stores.resources import NODES, PODS, PRIORITY_CLASSES
@@ -42,7 +43,7 @@ def run() -> None:
 
 
 async def _measure(directory: Path) -> None:
-    plane = ControlPlane.open(directory, system_clock, Settings())
+    plane = open_plane(directory, system_clock, Settings())
     await plane.start()
     try:
         for number in range(NODE_COUNT):

@@ -13,7 +13,7 @@ import pytest
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
-from reprieve.control_plane import HISTORY_FILE, STORE_FILE, ControlPlane
+from reprieve.embedded_plane import HISTORY_FILE, STORE_FILE, open_plane
 from reprieve.manifests.loading import load_objects
 from reprieve.model.clock import Clock, run_virtually, system_clock
 from reprieve.stores.errors import BadRequest, NotFound
@@ -40,7 +40,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
 
 def test_it_is_ready_when_it_has_seen_everything() -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(None, clock, Settings())
+        plane = open_plane(None, clock, Settings())
         assert not plane.ready
         await plane.start()
         try:
@@ -54,7 +54,7 @@ def test_it_is_ready_when_it_has_seen_everything() -> None:
 
 def test_its_directory_is_for_its_owner_alone_and_holds_two_files(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(tmp_path / "data", clock, Settings())
+        plane = open_plane(tmp_path / "data", clock, Settings())
         await plane.stop()
 
     run_virtually(main)
@@ -69,9 +69,9 @@ def test_a_history_that_cannot_be_opened_lets_go_of_the_store(tmp_path: Path) ->
         database.commit()
         database.close()
         with pytest.raises(ValueError, match="newer Reprieve"):
-            ControlPlane.open(tmp_path, clock, Settings())
+            open_plane(tmp_path, clock, Settings())
         (tmp_path / HISTORY_FILE).unlink()
-        plane = ControlPlane.open(tmp_path, clock, Settings())  # the store is free
+        plane = open_plane(tmp_path, clock, Settings())  # the store is free
         await plane.stop()
 
     run_virtually(main)
@@ -95,7 +95,7 @@ def test_a_part_that_fails_starts_again_and_takes_nobody_with_it(caplog: pytest.
     clumsy = _Clumsy(3)
 
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(None, clock, Settings(), seed=1)
+        plane = open_plane(None, clock, Settings(), seed=1)
         plane.add(clumsy)
         await plane.start()
         try:
@@ -113,7 +113,7 @@ def test_a_part_that_fails_starts_again_and_takes_nobody_with_it(caplog: pytest.
 
 def test_nothing_is_written_after_it_has_stopped(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(tmp_path, clock, Settings(), seed=1)
+        plane = open_plane(tmp_path, clock, Settings(), seed=1)
         await plane.start()
         await plane.store.create(NODES, hollow_node("n1"))
         await plane.store.create(PODS, pod("a", run=10))
@@ -128,7 +128,7 @@ def test_nothing_is_written_after_it_has_stopped(tmp_path: Path) -> None:
 
 def test_it_runs_by_the_clock_of_the_machine_as_well() -> None:
     async def main() -> str:
-        plane = ControlPlane.open(None, system_clock, Settings())
+        plane = open_plane(None, system_clock, Settings())
         await plane.start()
         try:
             await plane.store.create(NODES, hollow_node("n1"))
@@ -176,7 +176,7 @@ class _Speaking:
 
 def test_logs_come_from_the_agent_that_runs_the_pod() -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(None, clock, Settings(), seed=1)
+        plane = open_plane(None, clock, Settings(), seed=1)
         plane.add(_Speaking())
         try:
             await plane.store.create(PODS, pod("talks"))

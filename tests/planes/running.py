@@ -243,10 +243,11 @@ def live(
     """Run a story on a new control plane: in memory, or on a directory, where it can be started again."""
 
     from reprieve.control_plane import ControlPlane
+    from reprieve.embedded_plane import open_plane
 
     async def main(clock: Clock) -> Any:
         def opened() -> ControlPlane:
-            return ControlPlane.open(directory, clock, settings or Settings(validate=True), seed=seed, **options)
+            return open_plane(directory, clock, settings or Settings(validate=True), seed=seed, **options)
 
         alive = Plane(opened(), clock, opened if directory is not None else None)
         await alive.plane.start()

@@ -15,7 +15,7 @@ import pytest
 from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
-from reprieve.control_plane import ControlPlane
+from reprieve.embedded_plane import open_plane
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import START, Clock, run_virtually
 from reprieve.policies.deciding import Deciding
@@ -174,7 +174,7 @@ def test_a_change_that_always_fails_is_tried_less_and_less_and_given_up_at_last(
 def test_a_clock_that_is_set_back_keeps_nobody_waiting() -> None:
     async def story(clock: Clock) -> None:
         offset = [timedelta()]
-        plane = ControlPlane.open(None, lambda: clock() + offset[0], Settings(), seed=1)
+        plane = open_plane(None, lambda: clock() + offset[0], Settings(), seed=1)
         scene = Plane(plane, clock)
         await plane.start()
         try:

@@ -63,10 +63,6 @@ class EmbeddedStore:
         """The last version that was given to anything."""
         return self._journal.version
 
-    def counts(self) -> dict[str, int]:
-        """How many objects there are of each kind."""
-        return {str(shelf.resource): len(shelf) for shelf in self._journal.shelves() if len(shelf)}
-
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         records = self._journal.shelf(resource).records(namespace)
         if labels or fields:

@@ -14,11 +14,11 @@ import pytest
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
 from reprieve.embedded_plane import HISTORY_FILE, STORE_FILE, open_plane
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.loading import load_objects
 from reprieve.model.clock import Clock, run_virtually, system_clock
 from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import NODES, PODS
 from tests.planes.rest import everything
 from tests.planes.running import Plane, job, live, pod
 

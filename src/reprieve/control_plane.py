@@ -28,6 +28,7 @@ from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.status import QuotaStatus
+from reprieve.manifests.kinds import PODS
 from reprieve.manifests.loading import Loaded
 from reprieve.model.clock import Clock
 from reprieve.planning.planner import Planner
@@ -37,7 +38,6 @@ from reprieve.scheduler.metrics import Metrics
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS
 
 _log = logging.getLogger(__name__)
 

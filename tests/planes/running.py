@@ -19,11 +19,7 @@ from typing import Any
 
 from reprieve.agents.hollow.nodes import EXIT_CODE, RUN_SECONDS, TERMINATION_SECONDS, hollow_node
 from reprieve.configuration import Settings
-from reprieve.model.clock import Clock, run_virtually
-from reprieve.stores.errors import NotFound
-from reprieve.stores.protocol import Store
-from reprieve.stores.records import Record
-from reprieve.stores.resources import (
+from reprieve.manifests.kinds import (
     BINDINGS,
     EVENTS,
     JOBS,
@@ -32,9 +28,13 @@ from reprieve.stores.resources import (
     PRIORITY_CLASSES,
     QUOTA_WORKLOADS,
     RESOURCES,
-    Resource,
     resource_of,
 )
+from reprieve.manifests.resource import Resource
+from reprieve.model.clock import Clock, run_virtually
+from reprieve.stores.errors import NotFound
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
 from tests.planes.patience import patience
 
 Dict = dict[str, Any]

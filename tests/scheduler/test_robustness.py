@@ -17,6 +17,7 @@ from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
 from reprieve.embedded_plane import open_plane
 from reprieve.engine.plan import Plan
+from reprieve.manifests.kinds import CLUSTERS, CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
 from reprieve.model.clock import START, Clock, run_virtually
 from reprieve.policies.deciding import Deciding
 from reprieve.scheduler.history import History
@@ -27,9 +28,8 @@ from reprieve.scheduler.scheduling_queue import LONGEST_UNSCHEDULABLE, Schedulin
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
 from reprieve.stores.records import Record, record_from
-from reprieve.stores.resources import CLUSTERS, CONFIG_MAPS, NODES, PODS
 from reprieve.world import World
-from tests.builders.federation import DEPLOYMENTS, POLICIES, deployment, policy
+from tests.builders.federation import POLICIES, deployment, policy
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.planes.running import Plane, job, live, pod

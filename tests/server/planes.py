@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter
 
 from reprieve.configuration import Settings
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.loading import Loaded
 from reprieve.model.clock import Clock, system_clock
 from reprieve.planning.planner import Planner
@@ -21,7 +22,6 @@ from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import NotFound
-from reprieve.stores.resources import NODES, PODS
 
 Result = TypeVar("Result")
 PATIENCE = 30.0

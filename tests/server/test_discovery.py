@@ -7,9 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from reprieve.manifests.registry import READERS
+from reprieve.manifests.kinds import READERS, RESOURCES
 from reprieve.server import openapi
-from reprieve.stores.resources import RESOURCES
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

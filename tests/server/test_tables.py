@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reprieve.manifests.kinds import RESOURCES, find_resource
+from reprieve.manifests.resource import Resource
 from reprieve.server.table_cells import duration
-from reprieve.server.tables import columns_of, table
+from reprieve.server.tables import table
 from reprieve.stores.records import record_from
-from reprieve.stores.resources import RESOURCES, Resource, find_resource
 from tests.server.planes import Running
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -107,7 +108,7 @@ def test_nothing_that_can_be_stored_breaks_a_table(spec: Any, status: Any, resou
     data = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}}
     record = record_from(resource, {**data, "spec": {"clusters": spec}, "status": {"containerStatuses": status}})
     made = table(resource, [record], NOW)
-    assert len(made["rows"][0]["cells"]) == len(columns_of(resource))
+    assert len(made["rows"][0]["cells"]) == len(resource.columns)
 
 
 def test_tables_over_http(server: Running, http: httpx.Client) -> None:

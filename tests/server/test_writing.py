@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reprieve.stores.resources import PODS as POD_RESOURCE
+from reprieve.manifests.kinds import PODS as POD_RESOURCE
 from tests.server.planes import Running, node_of, pod
 
 PODS = "/api/v1/namespaces/default/pods"

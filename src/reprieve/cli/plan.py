@@ -15,9 +15,9 @@ from reprieve.cli.manifests import read_plain
 from reprieve.cli.options import Config, Gates, Now, OptionalFiles, Server, Token, settings_from
 from reprieve.cli.show import show_result
 from reprieve.cli.usage import BadUsage
+from reprieve.manifests.kinds import unit_name
 from reprieve.manifests.loading import load
 from reprieve.manifests.problems import Problem
-from reprieve.manifests.registry import unit_name
 from reprieve.planning.planner import decide
 from reprieve.planning.questions import unit_of
 from reprieve.planning.result import Result

@@ -10,15 +10,14 @@ import msgspec
 
 from reprieve import texts
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
+from reprieve.manifests.kinds import KINDS, NAMESPACED, find_resource
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
-from reprieve.manifests.registry import KINDS, NAMESPACED
 
 Preemptor = str | Mapping[str, Any]
 # What a question is made of, as Python calls it; the command line has its own words for them.
 PREEMPTOR, NOW, WHY_NOT = "preemptor", "now", "why_not"
 
 _SHAPE = "it must be KIND/NAMESPACE/NAME, such as Pod/default/a"
-_SHORT = {"po": "Pod", "pdb": "PodDisruptionBudget", "ds": "DaemonSet", "rs": "ReplicaSet", "no": "Node"}
 
 
 class Unsupported(ReprieveError):
@@ -67,12 +66,10 @@ def _of_mapping(preemptor: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _kind_of(word: str, about: str) -> str:
     """A kind as `kubectl` would take it: in any case, singular or plural, or by its short name."""
-    kinds = {kind.lower(): kind for kind in KINDS} | _SHORT
-    asked = word.lower()
-    for spelled in (asked, asked.removesuffix("s"), asked.removesuffix("es"), asked.removesuffix("ies") + "y"):
-        if spelled in kinds:
-            return kinds[spelled]
-    raise question(f"{found(word)}, which is not a kind that is read", did_you_mean(word, KINDS), about=about)
+    resource = find_resource(word)
+    if resource is None:
+        raise question(f"{found(word)}, which is not a kind that is read", did_you_mean(word, KINDS), about=about)
+    return resource.kind
 
 
 def _namespace_of(kind: str) -> str:

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from reprieve import __version__
+from reprieve.manifests.kinds import RESOURCES
+from reprieve.manifests.resource import Resource
 from reprieve.server import discovery, schemas
 from reprieve.server.operations import KindOperations
 from reprieve.server.own_operations import OWN_PATHS, OWN_SCHEMAS
 from reprieve.server.schemas import Schema
-from reprieve.stores.resources import RESOURCES, Resource
 
 _INFO = {
     "title": "Reprieve",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve.server.paths import subresources
+from reprieve.manifests.resource import Resource
 from reprieve.server.queries import LARGEST
 from reprieve.server.schemas import Schema, name_of, reference
 from reprieve.stores.api.patches import MEDIA_TYPES
-from reprieve.stores.resources import Resource
 
 _JSON = "application/json"
 _NAME = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$"}
@@ -118,7 +117,7 @@ class KindOperations:
             },
             f"{path}/{{name}}": self._object(one),
         }
-        for subresource in subresources(self.resource)[1:]:
+        for subresource in self.resource.subresources:
             found[f"{path}/{{name}}/{subresource}"] = self._subresource(subresource, one)
         return found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from reprieve.manifests.registry import KINDS
+from reprieve.manifests.kinds import KINDS
 from reprieve.planning.result import Decision
 from reprieve.server.operations import content, responses
 from reprieve.server.own import MOST

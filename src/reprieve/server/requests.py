@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from litestar import Request
 
 from reprieve.manifests.diagnosis import drop_nulls, unknown_fields
-from reprieve.manifests.registry import READERS
+from reprieve.manifests.kinds import READERS
 from reprieve.manifests.shapes import type_at
 from reprieve.server.accepting import Form
 from reprieve.server.list_pages import Chunks

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import inspect
 
 from reprieve.manifests import core, meta, pods
-from reprieve.manifests.registry import READERS
+from reprieve.manifests.kinds import READERS
 from reprieve.manifests.unread import UNREAD
 from reprieve.model.resources import Quantity
 from reprieve.server.queries import LARGEST, PROPAGATIONS

@@ -20,9 +20,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import Expired
 from reprieve.stores.records import Event, Listing, Record
-from reprieve.stores.resources import Resource
 
 PatchType = Literal["json", "merge", "strategic", "apply"]
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]

@@ -16,10 +16,10 @@ from reprieve.agents.process.remains import marked
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane
 from reprieve.embedded_plane import open_plane
+from reprieve.manifests.kinds import JOBS, PODS, PRIORITY_CLASSES
 from reprieve.model.clock import system_clock
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.records import Record
-from reprieve.stores.resources import JOBS, PODS, PRIORITY_CLASSES
 from tests.agents.process.scenes import until
 
 SMALL = Machine(name="here", milli_cpu=2000, memory=4 << 30)

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from reprieve.manifests.kinds import BUDGETS, CONFIG_MAPS, PODS
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BUDGETS, CONFIG_MAPS, PODS
 from tests.stores.embedded.scene import Scene, at_once
 
 _ROUNDS = 12
@@ -20,7 +20,7 @@ import asyncio, json, random, sys
 from reprieve.model.clock import system_clock
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
-from reprieve.stores.resources import BUDGETS, NODES, PODS, resource_of
+from reprieve.manifests.kinds import BUDGETS, NODES, PODS, resource_of
 
 async def once(store, number):
     name = f"p{random.randrange(20)}"
@@ -128,7 +128,7 @@ import asyncio, resource, signal, sys
 from reprieve.model.clock import system_clock
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Unavailable
-from reprieve.stores.resources import CONFIG_MAPS
+from reprieve.manifests.kinds import CONFIG_MAPS
 
 async def main():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

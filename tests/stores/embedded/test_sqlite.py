@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from reprieve.manifests.kinds import NAMESPACES, PODS
 from reprieve.stores.embedded.commits import Journal
 from reprieve.stores.embedded.sqlite import MIGRATIONS, Database, DataError, Revision
 from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.resources import NAMESPACES, PODS
 from tests.stores.embedded.scene import Scene, pod
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import CLUSTER_QUEUES, CONFIG_MAPS, EVENTS, JOBS, LOCAL_QUEUES, NODES, PODS
 from reprieve.model.clock import timestamp
 from reprieve.stores.api.versions import in_version
 from reprieve.stores.errors import (
@@ -20,7 +21,6 @@ from reprieve.stores.errors import (
     TooLarge,
     Unavailable,
 )
-from reprieve.stores.resources import CLUSTER_QUEUES, CONFIG_MAPS, EVENTS, JOBS, LOCAL_QUEUES, NODES, PODS
 from tests.stores.embedded.scene import Scene, at_once, job, node, pod
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from reprieve.manifests.kinds import CONFIG_MAPS, NODES, PODS
 from reprieve.stores.errors import Expired, Invalid
 from reprieve.stores.protocol import Watch
-from reprieve.stores.resources import CONFIG_MAPS, NODES, PODS
 from tests.stores.embedded.scene import Scene, node, pod
 
 

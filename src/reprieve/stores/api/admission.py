@@ -15,13 +15,14 @@ import msgspec
 
 from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
+from reprieve.manifests.kinds import READERS
 from reprieve.manifests.loading import Entry
 from reprieve.manifests.problems import Finding, Origin
-from reprieve.manifests.registry import READERS, Reader
+from reprieve.manifests.reader import Reader
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api import served
 from reprieve.stores.api.refusals import invalid
 from reprieve.stores.records import Event, Record
-from reprieve.stores.resources import Resource
 
 _ORIGIN = Origin("store", 0)
 _LOOKED_AT = {
@@ -46,7 +47,7 @@ def read(resource: Resource, data: dict[str, Any]) -> Typed:
         written = reader.convert(data)
     except (msgspec.ValidationError, RecursionError):
         raise invalid(resource, _name(data), _mistakes(data, reader)) from None
-    findings = served.mistakes(data)
+    findings = served.mistakes(data, reader.written)
     if findings:
         raise invalid(resource, _name(data), findings)
     return Typed(written, reader.internal(written))
@@ -66,7 +67,7 @@ def _mistakes(data: dict[str, Any], reader: Reader) -> list[Finding]:
     try:
         findings = diagnose(data, reader)
         named = {finding.field for finding in findings}
-        findings += (finding for finding in served.mistakes(data) if finding.field not in named)
+        findings += (finding for finding in served.mistakes(data, reader.written) if finding.field not in named)
     except RecursionError:
         findings = []
     return findings or [Finding("$", "it cannot be read", "it may be nested too deeply")]

@@ -13,14 +13,18 @@ import pytest
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
+from reprieve.control_plane import ControlPlane
 from reprieve.embedded_plane import HISTORY_FILE, STORE_FILE, open_plane
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.loading import load_objects
 from reprieve.model.clock import Clock, run_virtually, system_clock
+from reprieve.scheduler.history import History
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.stores.records import Record
 from tests.planes.rest import everything
 from tests.planes.running import Plane, job, live, pod
+from tests.stores.bare import bare
 
 
 def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -109,6 +113,25 @@ def test_a_part_that_fails_starts_again_and_takes_nobody_with_it(caplog: pytest.
     with caplog.at_level(logging.CRITICAL):
         run_virtually(main)
     assert clumsy.starts == 4
+
+
+def test_any_store_will_do_and_is_let_go_of_at_the_end() -> None:
+    closed: list[str] = []
+
+    async def main(clock: Clock) -> None:
+        embedded, history = EmbeddedStore.open(":memory:", clock, seed=1), History(":memory:", clock)
+        plane = ControlPlane(bare(embedded), history, clock, Settings(), close=lambda: closed.append("once"))
+        await plane.start()
+        await plane.store.create(NODES, hollow_node("n1"))
+        await plane.store.create(PODS, pod("a"))
+        await asyncio.sleep(30)
+        assert (await plane.store.get(PODS, "a", "default")).data["status"]["phase"] == "Running"
+        await plane.stop()
+        embedded.close()
+        history.close()
+
+    run_virtually(main)
+    assert closed == ["once"]
 
 
 def test_nothing_is_written_after_it_has_stopped(tmp_path: Path) -> None:

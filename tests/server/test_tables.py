@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reprieve.manifests.kinds import RESOURCES, find_resource
 from reprieve.manifests.resource import Resource
-from reprieve.server.table_cells import duration
+from reprieve.server.table_cells import CELLS, duration
 from reprieve.server.tables import table
 from reprieve.stores.records import record_from
 from tests.server.planes import Running
@@ -90,6 +90,11 @@ CASES: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
 def test_cells(word: str, parts: dict[str, Any], want: dict[str, Any]) -> None:
     found = _cells(word, **parts)
     assert {name: found[name] for name in want} == want
+
+
+def test_every_cell_that_a_column_names_can_be_worked_out() -> None:
+    named = {column.cell for resource in RESOURCES.values() for column in resource.columns if column.cell}
+    assert named == set(CELLS)
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ class TestPlane:
 
     def __init__(self, clock: Clock = system_clock, *, keep: int = 10_000, only_protocol: bool = False) -> None:
         self.clock = clock
-        self._opened = EmbeddedStore.open(":memory:", clock, keep=keep)
-        self.store: Store = bare(self._opened) if only_protocol else self._opened
+        self.opened = EmbeddedStore.open(":memory:", clock, keep=keep)
+        self.store: Store = bare(self.opened) if only_protocol else self.opened
         self.history: History | None = History(":memory:", clock)
         self.ready = True
         self.metrics_registry = CollectorRegistry()
@@ -64,7 +64,7 @@ class TestPlane:
             yield lines[-1]
 
     def close(self) -> None:
-        self._opened.close()
+        self.opened.close()
         if self.history is not None:
             self.history.close()
 

@@ -178,7 +178,7 @@ def test_a_store_that_closes_ends_the_watch_with_an_error(server: Running, http:
     with watch(http) as lines:
 
         async def close() -> None:
-            server.plane.store.close()
+            server.plane.opened.close()
 
         server.do(close())
         told = lines.next()

@@ -89,7 +89,14 @@ JOB = (
     AGE,
     Column("Queue", ("metadata", "labels", QUEUE_NAME_LABEL), wide=True),
 )
-REPLICAS_READY = worked_out("Ready", "replicas_ready")
+REPLICA_SET = (
+    NAME,
+    count("Desired", "spec.replicas"),
+    count("Current", "status.replicas"),
+    count("Ready", "status.readyReplicas"),
+    AGE,
+)
+DAEMON_SET = (NAME, count("Desired", "status.desiredNumberScheduled"), count("Ready", "status.numberReady"), AGE)
 CLASS_VALUE = count("Value", "value", "The larger, the more important.")
 PRIORITY_CLASS = (
     NAME,

@@ -49,7 +49,7 @@ def kind_and_list(api_version: str, kind: str, *, kept: bool) -> tuple[Struct, S
     name = name_of(api_version, kind)
     fields = _fields(READERS[api_version, kind].written, kept=kept)
     one = _struct(name, {**fields, **_type_meta(api_version, kind, None)})
-    listed = {"metadata": (ListMeta,), "items": (tuple[one, ...],)}  # type: ignore[valid-type]
+    listed = {"metadata": (seen(ListMeta, kept=kept),), "items": (tuple[one, ...],)}  # type: ignore[valid-type]
     return one, _struct(f"{name}List", {**_type_meta(api_version, f"{kind}List"), **listed})
 
 
@@ -63,7 +63,8 @@ def _struct(name: str, fields: dict[str, tuple[Any, ...]], module: str = "") -> 
 
 
 @cache
-def _seen(cls: Struct, *, kept: bool) -> Struct:
+def seen(cls: Struct, *, kept: bool) -> Struct:
+    """A part of a kind, or what is sent beside them."""
     return _struct(cls.__name__, _fields(cls, kept=kept), cls.__module__.rpartition(".")[2])
 
 
@@ -83,7 +84,7 @@ _NO_DEFAULT: dict[bool, tuple[None, ...]] = {True: (), False: (None,)}
 def _replaced(hint: Any, *, kept: bool) -> Any:
     """A type with all structs in it as clients see them."""
     if isinstance(hint, msgspec.StructMeta):
-        return _seen(hint, kept=kept)
+        return seen(hint, kept=kept)
     origin, inner = get_origin(hint), get_args(hint)
     if origin is None or origin is Literal:
         return hint

@@ -10,7 +10,7 @@ import msgspec
 
 from reprieve.manifests.kinds import READERS
 from reprieve.model.resources import Quantity, Resources
-from reprieve.server.schema_types import kind_and_list, name_of
+from reprieve.server.schema_types import kind_and_list, name_of, seen
 from reprieve.server.shared_types import SHARED
 
 Schema = dict[str, Any]
@@ -31,7 +31,8 @@ def reference(name: str) -> Schema:
 def components(*, kept: bool) -> dict[str, Schema]:
     """Every kind in every version, lists of them, and what they are made of; `kept` adds the fields that are kept and
     not read, for people who look them up."""
-    made = schemas_of([*SHARED, *(each for key in READERS for each in kind_and_list(*key, kept=kept))])
+    kinds = (each for key in READERS for each in kind_and_list(*key, kept=kept))
+    made = schemas_of([*(seen(each, kept=kept) for each in SHARED), *kinds])
     for api_version, kind in READERS:
         group, _, version = api_version.rpartition("/")
         for called in (kind, f"{kind}List"):

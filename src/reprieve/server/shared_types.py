@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from reprieve.manifests.meta import Count, Model
+from reprieve.manifests.meta import Count, Model, ObjectMeta, Reference
 from reprieve.server.queries import LARGEST
 from reprieve.stores.protocol import Propagation
 
@@ -42,28 +42,17 @@ class DeleteOptions(Model):
     dry_run: Annotated[tuple[Literal["All"], ...], Meta(max_length=1)] = ()
 
 
-class PodName(Model):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-
-
-class Target(Model):
-    name: Annotated[str, Meta(min_length=1)]
-    kind: Literal["Node"] = "Node"
-
-
 class Binding(Model):
-    target: Target
+    target: Reference
     kind: Literal["Binding"] = "Binding"
     api_version: Literal["v1"] = "v1"
-    metadata: PodName = PodName()
+    metadata: ObjectMeta = ObjectMeta()
 
 
 class Eviction(Model):
     kind: Literal["Eviction"] = "Eviction"
     api_version: Literal["policy/v1"] = "policy/v1"
-    metadata: PodName = PodName()
+    metadata: ObjectMeta = ObjectMeta()
     delete_options: DeleteOptions = DeleteOptions()
 
 

@@ -16,9 +16,11 @@ from typing import Any
 from reprieve.agents.hollow.nodes import TERMINATION_SECONDS, hollow_node
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane, calm_garbage_collection
+from reprieve.embedded_plane import open_plane
+from reprieve.manifests.kinds import NODES, PODS, PRIORITY_CLASSES
 from reprieve.model.clock import system_clock
+from reprieve.stores.protocol import Versioned
 from reprieve.stores.records import Event
-from reprieve.stores.resources import NODES, PODS, PRIORITY_CLASSES
 
 NODE_COUNT = 1_000
 SLOTS = 8
@@ -42,7 +44,7 @@ def run() -> None:
 
 
 async def _measure(directory: Path) -> None:
-    plane = ControlPlane.open(directory, system_clock, Settings())
+    plane = open_plane(directory, system_clock, Settings())
     await plane.start()
     try:
         for number in range(NODE_COUNT):
@@ -117,7 +119,8 @@ class _Watcher:
 
     def __init__(self, plane: ControlPlane, prefix: str) -> None:
         self._prefix = prefix
-        self._watch = plane.store.watch(PODS, plane.store.version)
+        since = plane.store.version if isinstance(plane.store, Versioned) else 0
+        self._watch = plane.store.watch(PODS, since)
         self.created: dict[str, float] = {}
         self.seen: dict[str, dict[str, float]] = {"nominated": {}, "bound": {}, "running": {}}
         self._task = asyncio.create_task(self._follow())

@@ -13,14 +13,18 @@ import pytest
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
-from reprieve.control_plane import HISTORY_FILE, STORE_FILE, ControlPlane
+from reprieve.control_plane import ControlPlane
+from reprieve.embedded_plane import HISTORY_FILE, STORE_FILE, open_plane
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.loading import load_objects
 from reprieve.model.clock import Clock, run_virtually, system_clock
+from reprieve.scheduler.history import History
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import NODES, PODS
 from tests.planes.rest import everything
 from tests.planes.running import Plane, job, live, pod
+from tests.stores.bare import bare
 
 
 def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -40,7 +44,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
 
 def test_it_is_ready_when_it_has_seen_everything() -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(None, clock, Settings())
+        plane = open_plane(None, clock, Settings())
         assert not plane.ready
         await plane.start()
         try:
@@ -54,7 +58,7 @@ def test_it_is_ready_when_it_has_seen_everything() -> None:
 
 def test_its_directory_is_for_its_owner_alone_and_holds_two_files(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(tmp_path / "data", clock, Settings())
+        plane = open_plane(tmp_path / "data", clock, Settings())
         await plane.stop()
 
     run_virtually(main)
@@ -69,9 +73,9 @@ def test_a_history_that_cannot_be_opened_lets_go_of_the_store(tmp_path: Path) ->
         database.commit()
         database.close()
         with pytest.raises(ValueError, match="newer Reprieve"):
-            ControlPlane.open(tmp_path, clock, Settings())
+            open_plane(tmp_path, clock, Settings())
         (tmp_path / HISTORY_FILE).unlink()
-        plane = ControlPlane.open(tmp_path, clock, Settings())  # the store is free
+        plane = open_plane(tmp_path, clock, Settings())  # the store is free
         await plane.stop()
 
     run_virtually(main)
@@ -95,7 +99,7 @@ def test_a_part_that_fails_starts_again_and_takes_nobody_with_it(caplog: pytest.
     clumsy = _Clumsy(3)
 
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(None, clock, Settings(), seed=1)
+        plane = open_plane(None, clock, Settings(), seed=1)
         plane.add(clumsy)
         await plane.start()
         try:
@@ -111,9 +115,28 @@ def test_a_part_that_fails_starts_again_and_takes_nobody_with_it(caplog: pytest.
     assert clumsy.starts == 4
 
 
+def test_any_store_will_do_and_is_let_go_of_at_the_end() -> None:
+    closed: list[str] = []
+
+    async def main(clock: Clock) -> None:
+        embedded, history = EmbeddedStore.open(":memory:", clock, seed=1), History(":memory:", clock)
+        plane = ControlPlane(bare(embedded), history, clock, Settings(), close=lambda: closed.append("once"))
+        await plane.start()
+        await plane.store.create(NODES, hollow_node("n1"))
+        await plane.store.create(PODS, pod("a"))
+        await asyncio.sleep(30)
+        assert (await plane.store.get(PODS, "a", "default")).data["status"]["phase"] == "Running"
+        await plane.stop()
+        embedded.close()
+        history.close()
+
+    run_virtually(main)
+    assert closed == ["once"]
+
+
 def test_nothing_is_written_after_it_has_stopped(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(tmp_path, clock, Settings(), seed=1)
+        plane = open_plane(tmp_path, clock, Settings(), seed=1)
         await plane.start()
         await plane.store.create(NODES, hollow_node("n1"))
         await plane.store.create(PODS, pod("a", run=10))
@@ -128,7 +151,7 @@ def test_nothing_is_written_after_it_has_stopped(tmp_path: Path) -> None:
 
 def test_it_runs_by_the_clock_of_the_machine_as_well() -> None:
     async def main() -> str:
-        plane = ControlPlane.open(None, system_clock, Settings())
+        plane = open_plane(None, system_clock, Settings())
         await plane.start()
         try:
             await plane.store.create(NODES, hollow_node("n1"))
@@ -176,7 +199,7 @@ class _Speaking:
 
 def test_logs_come_from_the_agent_that_runs_the_pod() -> None:
     async def main(clock: Clock) -> None:
-        plane = ControlPlane.open(None, clock, Settings(), seed=1)
+        plane = open_plane(None, clock, Settings(), seed=1)
         plane.add(_Speaking())
         try:
             await plane.store.create(PODS, pod("talks"))

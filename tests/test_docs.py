@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reprieve.manifests.registry import READERS
+from reprieve.manifests.kinds import READERS
 from tests.paths import ROOT
 
 RUN = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("examples/**/README.md"))]

@@ -10,7 +10,7 @@ import msgspec
 from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.manifests.meta import Count, Model
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
-from reprieve.manifests.registry import Reader
+from reprieve.manifests.reader import Reader
 from reprieve.manifests.shapes import type_at
 
 # Every gate that is known, and whether it is on when nobody says anything.
@@ -83,7 +83,7 @@ def own_plane(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, feature_gates={**OWN_PLANE, **settings.feature_gates})
 
 
-_READER = Reader("", "Configuration", Settings, namespaced=False)
+_READER = Reader("", "Configuration", Settings)
 
 
 def configure(

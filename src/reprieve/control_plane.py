@@ -1,7 +1,6 @@
 """A whole control plane in one process: a store, a scheduler, controllers and agents on one event loop.
 
-`reprieve up` runs one on a directory and the clock of this machine; tests and simulations run one in memory and in
-virtual time. Each part only talks to the store, as it would to a Kubernetes API server.
+Each part only talks to the store, be it one in this process (`embedded_plane.py` opens it) or a Kubernetes API server.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from prometheus_client import CollectorRegistry
@@ -30,22 +28,19 @@ from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.status import QuotaStatus
+from reprieve.manifests.kinds import PODS
 from reprieve.manifests.loading import Loaded
 from reprieve.model.clock import Clock
 from reprieve.planning.planner import Planner
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
-from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS
 
 _log = logging.getLogger(__name__)
 
-STORE_FILE = "store.db"
-HISTORY_FILE = "history.db"
 _RESTART_SECONDS = 1.0
 _RARELY = 50_000
 
@@ -70,14 +65,16 @@ class ControlPlane:
 
     def __init__(
         self,
-        store: EmbeddedStore,
+        store: Store,
         history: History,
         clock: Clock,
         settings: Settings,
         *,
         names: Iterable[str] = ALL_NAMES,
         shadow: bool = False,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
+        """`close` lets go of whatever was opened for it, once nothing runs any more."""
         self.store = store
         self.history = history
         self.clock = clock
@@ -96,21 +93,7 @@ class ControlPlane:
         self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
         self._log_sources: list[LogSource] = []
         self._tasks: list[asyncio.Task[None]] = []
-
-    @classmethod
-    def open(
-        cls, directory: Path | None, clock: Clock, settings: Settings, *, seed: int | None = None, **options: Any
-    ) -> ControlPlane:
-        """On a directory, or (None) in memory; `seed` makes names and uids the same each time."""
-        if directory is not None:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        store = EmbeddedStore.open(_file(directory, STORE_FILE), clock, seed=seed)
-        try:
-            history = History(_file(directory, HISTORY_FILE), clock)
-        except BaseException:
-            store.close()
-            raise
-        return cls(store, history, clock, settings, **options)
+        self._close = close
 
     def add(self, part: Part) -> None:
         """One more part, such as an agent; before `start`."""
@@ -127,12 +110,11 @@ class ControlPlane:
         self._tasks = [asyncio.create_task(_keep_running(part.run), name=type(part).__name__) for part in self._parts]
 
     async def stop(self) -> None:
-        """End all parts, then close the store: nothing is written after this."""
+        """End all parts, then close what they wrote to: nothing is written after this."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self.history.close()
-        self.store.close()
+        self._close()
 
     # What the API asks for
 
@@ -157,10 +139,6 @@ def calm_garbage_collection() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_RARELY, 50, 100)
-
-
-def _file(directory: Path | None, name: str) -> Path | str:
-    return ":memory:" if directory is None else directory / name
 
 
 def _controllers(store: Store, clock: Clock, settings: Settings) -> list[Part]:

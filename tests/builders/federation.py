@@ -12,7 +12,17 @@ from typing import Any
 from reprieve.agents.hollow.clusters import HollowClusters, hollow_cluster
 from reprieve.configuration import Settings, own_plane
 from reprieve.controllers.federation.detector import Detector
+from reprieve.manifests.kinds import (
+    BINDINGS,
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTERS,
+    DEPLOYMENTS,
+    JOBS,
+    PRIORITY_CLASSES,
+    PROPAGATION_POLICIES,
+)
 from reprieve.manifests.priorities import Priority
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
@@ -23,12 +33,10 @@ from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Event, Record
-from reprieve.stores.resources import BINDINGS, CLUSTERS, JOBS, PRIORITY_CLASSES, Resource, named
 
 Dict = dict[str, Any]
-DEPLOYMENTS = named("apps", "Deployment")
-POLICIES = named("policy.karmada.io", "PropagationPolicy")
-CLUSTER_POLICIES = named("policy.karmada.io", "ClusterPropagationPolicy")
+POLICIES = PROPAGATION_POLICIES
+CLUSTER_POLICIES = CLUSTER_PROPAGATION_POLICIES
 DIVIDED: Dict = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
 DUPLICATED: Dict = {"replicaSchedulingType": "Duplicated"}
 SETTINGS = own_plane(Settings())

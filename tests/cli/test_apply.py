@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from reprieve.client.connection import Client
-from reprieve.stores.resources import CONFIG_MAPS
+from reprieve.manifests.kinds import CONFIG_MAPS
 from tests.builders.pods import pod, to_yaml
 from tests.cli.running import HOLLOW, Running, running
 

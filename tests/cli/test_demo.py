@@ -22,7 +22,7 @@ from reprieve.configuration import Settings
 from reprieve.demo.scenes import LABEL, SCENES, classes
 from reprieve.demo.stage import Stage
 from reprieve.demo.table import is_furnished, rows
-from reprieve.stores.resources import NAMESPACES, NODES, PODS
+from reprieve.manifests.kinds import NAMESPACES, NODES, PODS
 from tests.cli.command import REPRIEVE, environment, reprieve
 from tests.cli.running import until
 from tests.planes.running import Plane, live

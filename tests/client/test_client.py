@@ -13,7 +13,7 @@ from reprieve.client.applying import apply
 from reprieve.client.connection import Client
 from reprieve.client.errors import Refused, Unreachable
 from reprieve.client.paths import path_of
-from reprieve.stores.resources import CONFIG_MAPS, NODES, PODS, named
+from reprieve.manifests.kinds import CONFIG_MAPS, JOBS, NODES, PODS
 from tests.cli.running import HOLLOW, Running, running
 
 
@@ -90,7 +90,7 @@ def test_what_is_applied_at_the_same_moment_as_a_change_is_tried_again(client: C
 
 def test_names_cannot_leave_their_path() -> None:
     assert path_of(PODS, "default", "../../nodes") == "/api/v1/namespaces/default/pods/..%2F..%2Fnodes"
-    assert path_of(named("batch", "Job"), "a", "b") == "/apis/batch/v1/namespaces/a/jobs/b"
+    assert path_of(JOBS, "a", "b") == "/apis/batch/v1/namespaces/a/jobs/b"
 
 
 def test_nobody_there_is_unreachable() -> None:

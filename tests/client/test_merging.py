@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from reprieve.client.merging import merge_patch_between, merged
-from reprieve.stores.api.merge_keys import Field, fields_of
+from reprieve.manifests.kinds import PODS
+from reprieve.manifests.merge_keys import Field
 from reprieve.stores.api.patches import merge_patch
 
-POD = Field(fields=fields_of("Pod"))
+POD = Field(fields=PODS.merge_keys)
 ONE = {"name": "one", "image": "a"}
 FILLED = {"name": "one", "image": "a", "pull": "Always"}
 TWO = {"name": "two", "image": "b"}

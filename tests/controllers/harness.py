@@ -9,12 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from reprieve.controllers.runner import Controller
+from reprieve.manifests.kinds import EVENTS, JOBS, NODES, PODS
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, run_virtually, timestamp
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, Expired, NotFound, StoreError, Unavailable
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import Event, Record
-from reprieve.stores.resources import EVENTS, JOBS, NODES, PODS, Resource
 
 Result = TypeVar("Result")
 RUNS, EXITS = "test/runs", "test/exits"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from reprieve.controllers.garbage import GarbageCollector
+from reprieve.manifests.kinds import CONFIG_MAPS, NODES
 from reprieve.model.clock import Clock
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CONFIG_MAPS, NODES
 from tests.controllers.harness import Lagging, exists, in_virtual_time, live_through_crashes, running
 
 

@@ -12,9 +12,9 @@ from reprieve.controllers.garbage import GarbageCollector
 from reprieve.controllers.namespaces import NamespaceController
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
+from reprieve.manifests.kinds import CONFIG_MAPS, JOBS, NAMESPACES, PODS, REPLICA_SETS
 from reprieve.model.clock import Clock
 from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.resources import CONFIG_MAPS, JOBS, NAMESPACES, PODS, REPLICA_SETS
 from tests.controllers.harness import (
     Agent,
     exists,

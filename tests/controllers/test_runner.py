@@ -10,12 +10,12 @@ import pytest
 
 from reprieve.controllers.runner import Controller, own_key
 from reprieve.controllers.work_queue import LONGEST_DELAY, WorkQueue
+from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.model.clock import START, Clock
 from reprieve.stores.caches import Cache
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, Invalid
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CONFIG_MAPS
 from reprieve.stores.writing import merge_patch, set_condition
 from tests.controllers.harness import Lagging, in_virtual_time, running
 

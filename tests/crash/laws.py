@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprieve.model.resources import NOTHING, Resources
-from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.records import Record
-from reprieve.stores.resources import (
+from reprieve.manifests.kinds import (
     BINDINGS,
     CLUSTERS,
     CONFIG_MAPS,
@@ -22,6 +19,9 @@ from reprieve.stores.resources import (
     REPLICA_SETS,
     RESOURCES,
 )
+from reprieve.model.resources import NOTHING, Resources
+from reprieve.stores.embedded.store import EmbeddedStore
+from reprieve.stores.records import Record
 
 _COHORT = Resources({"cpu": 8000})
 

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from reprieve.configuration import Settings
-from reprieve.control_plane import STORE_FILE, ControlPlane
+from reprieve.embedded_plane import STORE_FILE, open_plane
 from reprieve.model.clock import system_clock
 from reprieve.scheduler.history import History
 from reprieve.stores.embedded.store import EmbeddedStore
@@ -58,7 +58,8 @@ def _in_child(work: Callable[[], Coroutine[Any, Any, None]], seconds: float | No
 
 async def _live(directory: Path, seed: int, writes: int | None) -> None:
     """A control plane with load, until it is killed; where `writes` is given, by itself right after so many of them."""
-    plane = ControlPlane.open(directory, system_clock, Settings(validate=True))
+    plane = open_plane(directory, system_clock, Settings(validate=True))
+    assert isinstance(plane.store, EmbeddedStore)
     if writes is not None:
         _die_after(plane.store, writes)
     load = Load(plane.store, Diary(directory / "diary"), seed)
@@ -82,7 +83,8 @@ def _die_after(store: EmbeddedStore, writes: int) -> None:
 
 async def _settle(directory: Path) -> None:
     """Without load, until nothing has happened for a while."""
-    plane = ControlPlane.open(directory, system_clock, Settings(validate=True))
+    plane = open_plane(directory, system_clock, Settings(validate=True))
+    assert isinstance(plane.store, EmbeddedStore)
     await plane.start()
     deadline, quiet_since, version = time.monotonic() + _PATIENCE, time.monotonic(), -1
     while time.monotonic() < deadline:

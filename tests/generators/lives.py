@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import FairSharing, Quota, Settings
+from reprieve.manifests.kinds import JOBS, NODES, REPLICA_SETS
 from reprieve.stores.errors import NotFound
-from reprieve.stores.resources import JOBS, NODES, REPLICA_SETS
 from tests.builders.pods import budget, pod_group, priority_class
 from tests.planes.running import Dict, Plane, job, replica_set
 

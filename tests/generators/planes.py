@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 
 from reprieve.agents.hollow.clusters import hollow_cluster
-from reprieve.stores.resources import CONFIG_MAPS, JOBS, named
+from reprieve.manifests.kinds import CONFIG_MAPS, DEPLOYMENTS, JOBS
 from tests.builders import federation as federated
 from tests.builders.pods import priority_class
 from tests.builders.queues import queues, tree
@@ -19,7 +19,6 @@ from tests.planes.running import Dict, job, pod
 
 POLICIES = ("pods", "groups", "quota", "queues", "federation", "mixed")
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-DEPLOYMENTS = named("apps", "Deployment")
 
 
 def life(policy: str, seed: int) -> Life:

@@ -65,7 +65,7 @@ def test_what_is_not_there_is_an_error_beside_what_is(tmp_path: Path) -> None:
     "text", [to_yaml(pod("a"), node("n")), to_json(item_list(pod("a"), node("n")))], ids=["YAML", "JSON"]
 )
 def test_standard_input_is_read_as_a_file_is(text: Any) -> None:
-    program = "from reprieve.objects.loading import load; print(*(e.unit for e in load(['-']).entries), sep='\\n')"
+    program = "from reprieve.manifests.loading import load; print(*(e.unit for e in load(['-']).entries), sep='\\n')"
     done = subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["Pod/default/a", "Node//n"]
 

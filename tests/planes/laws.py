@@ -10,22 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from reprieve.manifests.kinds import CLUSTER_QUEUES, COHORTS, NODES, PODS, QUOTA_WORKLOADS
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER, pod_slots
+from reprieve.manifests.resource import Resource
 from reprieve.model.resources import Resources
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.records import Event, Record
-from reprieve.stores.resources import (
-    CLUSTER_QUEUES,
-    NODES,
-    PODS,
-    QUOTA_WORKLOADS,
-    Resource,
-    named,
-)
 from tests.builders.federation import Witness
 from tests.planes.running import condition
 
-COHORTS = named("kueue.x-k8s.io", "Cohort")
 Usage = dict[tuple[str, str], int]
 
 

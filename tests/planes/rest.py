@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+from reprieve.manifests.kinds import BINDINGS, EVENTS, POD_GROUPS, PODS, QUOTA_WORKLOADS, RESOURCES
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.yunikorn import QUEUES_FILE
 from reprieve.scheduler.queues.configuration import ACCEPTED
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, EVENTS, POD_GROUPS, PODS, QUOTA_WORKLOADS, RESOURCES
 from tests.planes.laws import Eye
 from tests.planes.running import Plane, condition
 

@@ -19,11 +19,7 @@ from typing import Any
 
 from reprieve.agents.hollow.nodes import EXIT_CODE, RUN_SECONDS, TERMINATION_SECONDS, hollow_node
 from reprieve.configuration import Settings
-from reprieve.model.clock import Clock, run_virtually
-from reprieve.stores.errors import NotFound
-from reprieve.stores.protocol import Store
-from reprieve.stores.records import Record
-from reprieve.stores.resources import (
+from reprieve.manifests.kinds import (
     BINDINGS,
     EVENTS,
     JOBS,
@@ -32,9 +28,13 @@ from reprieve.stores.resources import (
     PRIORITY_CLASSES,
     QUOTA_WORKLOADS,
     RESOURCES,
-    Resource,
     resource_of,
 )
+from reprieve.manifests.resource import Resource
+from reprieve.model.clock import Clock, run_virtually
+from reprieve.stores.errors import NotFound
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
 from tests.planes.patience import patience
 
 Dict = dict[str, Any]
@@ -243,10 +243,11 @@ def live(
     """Run a story on a new control plane: in memory, or on a directory, where it can be started again."""
 
     from reprieve.control_plane import ControlPlane
+    from reprieve.embedded_plane import open_plane
 
     async def main(clock: Clock) -> Any:
         def opened() -> ControlPlane:
-            return ControlPlane.open(directory, clock, settings or Settings(validate=True), seed=seed, **options)
+            return open_plane(directory, clock, settings or Settings(validate=True), seed=seed, **options)
 
         alive = Plane(opened(), clock, opened if directory is not None else None)
         await alive.plane.start()

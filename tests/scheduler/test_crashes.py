@@ -9,12 +9,12 @@ import pytest
 
 from reprieve.agents.hollow.nodes import HollowAgent, hollow_node
 from reprieve.configuration import Settings, own_plane
+from reprieve.manifests.kinds import NODES, PODS, PRIORITY_CLASSES, resource_of
 from reprieve.model.clock import Clock, run_virtually
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
-from reprieve.stores.resources import NODES, PODS, PRIORITY_CLASSES, resource_of
 from tests.planes.crashing import Crash, CrashingStore
 from tests.planes.running import Dict, pod
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from reprieve.policies.deciding import Deciding
 
 from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
-from reprieve.control_plane import ControlPlane
+from reprieve.embedded_plane import open_plane
 from reprieve.engine.plan import Plan
+from reprieve.manifests.kinds import CLUSTERS, CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
 from reprieve.model.clock import START, Clock, run_virtually
-from reprieve.policies.deciding import Deciding
 from reprieve.scheduler.history import History
 from reprieve.scheduler.kept_changes import KeptChanges
 from reprieve.scheduler.mirror import Mirror, Seen
@@ -27,9 +28,8 @@ from reprieve.scheduler.scheduling_queue import LONGEST_UNSCHEDULABLE, Schedulin
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
 from reprieve.stores.records import Record, record_from
-from reprieve.stores.resources import CLUSTERS, CONFIG_MAPS, NODES, PODS
 from reprieve.world import World
-from tests.builders.federation import DEPLOYMENTS, POLICIES, deployment, policy
+from tests.builders.federation import POLICIES, deployment, policy
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.planes.running import Plane, job, live, pod
@@ -174,7 +174,7 @@ def test_a_change_that_always_fails_is_tried_less_and_less_and_given_up_at_last(
 def test_a_clock_that_is_set_back_keeps_nobody_waiting() -> None:
     async def story(clock: Clock) -> None:
         offset = [timedelta()]
-        plane = ControlPlane.open(None, lambda: clock() + offset[0], Settings(), seed=1)
+        plane = open_plane(None, lambda: clock() + offset[0], Settings(), seed=1)
         scene = Plane(plane, clock)
         await plane.start()
         try:

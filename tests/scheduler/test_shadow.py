@@ -9,11 +9,11 @@ import pytest
 from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import HollowAgent
 from reprieve.configuration import Settings, own_plane
+from reprieve.manifests.kinds import RESOURCES
 from reprieve.model.clock import Clock, run_virtually
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.resources import RESOURCES
 from tests.builders import federation as federated
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree

@@ -6,7 +6,7 @@ from random import Random
 from typing import NamedTuple
 
 from reprieve.configuration import Settings
-from reprieve.stores.resources import EVENTS, RESOURCES
+from reprieve.manifests.kinds import EVENTS, RESOURCES
 from tests.planes.laws import Eye
 from tests.planes.rest import what_is_wrong
 from tests.planes.running import Plane, job, live, pod, replica_set

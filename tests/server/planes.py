@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter
 
 from reprieve.configuration import Settings
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.loading import Loaded
 from reprieve.model.clock import Clock, system_clock
 from reprieve.planning.planner import Planner
@@ -21,7 +22,8 @@ from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import NotFound
-from reprieve.stores.resources import NODES, PODS
+from reprieve.stores.protocol import Store
+from tests.stores.bare import bare
 
 Result = TypeVar("Result")
 PATIENCE = 30.0
@@ -32,9 +34,10 @@ class TestPlane:
 
     __test__ = False
 
-    def __init__(self, clock: Clock = system_clock, *, keep: int = 10_000) -> None:
+    def __init__(self, clock: Clock = system_clock, *, keep: int = 10_000, only_protocol: bool = False) -> None:
         self.clock = clock
-        self.store = EmbeddedStore.open(":memory:", clock, keep=keep)
+        self.opened = EmbeddedStore.open(":memory:", clock, keep=keep)
+        self.store: Store = bare(self.opened) if only_protocol else self.opened
         self.history: History | None = History(":memory:", clock)
         self.ready = True
         self.metrics_registry = CollectorRegistry()
@@ -61,7 +64,7 @@ class TestPlane:
             yield lines[-1]
 
     def close(self) -> None:
-        self.store.close()
+        self.opened.close()
         if self.history is not None:
             self.history.close()
 
@@ -91,7 +94,9 @@ class Running:
 
 
 @contextmanager
-def running(*, token: str = "", host: str = "127.0.0.1", keep: int = 10_000, ready: bool = True) -> Iterator[Running]:
+def running(
+    *, token: str = "", host: str = "127.0.0.1", keep: int = 10_000, ready: bool = True, only_protocol: bool = False
+) -> Iterator[Running]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="server")
     thread.start()
@@ -100,7 +105,7 @@ def running(*, token: str = "", host: str = "127.0.0.1", keep: int = 10_000, rea
         return asyncio.run_coroutine_threadsafe(work, loop).result(PATIENCE)
 
     async def start() -> tuple[TestPlane, Serving]:
-        plane = TestPlane(keep=keep)
+        plane = TestPlane(keep=keep, only_protocol=only_protocol)
         plane.ready = ready
         return plane, await serve(create_app(plane, token=token), host, 0)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from reprieve.stores.resources import RESOURCES
+from reprieve.manifests.kinds import RESOURCES
 from tests.server.planes import Running, pod
 
 PODS = "/api/v1/namespaces/default/pods"

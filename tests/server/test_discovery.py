@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from reprieve.manifests.registry import READERS
-from reprieve.server import openapi
-from reprieve.stores.resources import RESOURCES
+from reprieve.manifests.kinds import READERS, RESOURCES
+from reprieve.server import openapi, schemas
+from reprieve.server.schema_types import name_of
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -68,6 +68,23 @@ def test_openapi_names_the_types_that_are_read(http: httpx.Client) -> None:
     parameters = document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"]["parameters"]
     assert {"dryRun", "fieldManager", "fieldValidation", "name", "namespace"} <= {each["name"] for each in parameters}
     assert document["components"]["schemas"]["JobSpec"]["required"] == ["template"]
+
+
+@pytest.mark.parametrize(("api_version", "kind"), READERS, ids="/".join)
+def test_every_field_that_is_read_is_described(api_version: str, kind: str) -> None:
+    read = set(READERS[api_version, kind].written.__struct_encode_fields__)
+    for kept in (False, True):
+        schema = schemas.components(kept=kept)[name_of(api_version, kind)]
+        assert read <= set(schema["properties"])
+        assert schema["properties"]["kind"] == {"type": "string", "enum": [kind]}
+
+
+def test_what_is_kept_and_not_read_is_known_to_people_who_look_it_up() -> None:
+    read, whole = (schemas.components(kept=kept)["PodSpec"]["properties"] for kept in (False, True))
+    assert "volumes" not in read
+    assert whole["volumes"]["x-kubernetes-preserve-unknown-fields"] is True
+    assert read["restartPolicy"] == whole["restartPolicy"] != whole["volumes"]
+    assert read["overhead"]["nullable"] is True
 
 
 def test_the_root_lists_the_entrances(http: httpx.Client) -> None:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reprieve.server.table_cells import duration
-from reprieve.server.tables import columns_of, table
+from reprieve.manifests.kinds import RESOURCES, find_resource
+from reprieve.manifests.resource import Resource
+from reprieve.server.table_cells import CELLS, duration
+from reprieve.server.tables import table
 from reprieve.stores.records import record_from
-from reprieve.stores.resources import RESOURCES, Resource, find_resource
 from tests.server.planes import Running
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -91,6 +92,11 @@ def test_cells(word: str, parts: dict[str, Any], want: dict[str, Any]) -> None:
     assert {name: found[name] for name in want} == want
 
 
+def test_every_cell_that_a_column_names_can_be_worked_out() -> None:
+    named = {column.cell for resource in RESOURCES.values() for column in resource.columns if column.cell}
+    assert named == set(CELLS)
+
+
 @pytest.mark.parametrize(
     ("seconds", "want"),
     [(0, "0s"), (119, "119s"), (120, "2m"), (150, "2m30s"), (599, "9m59s"), (3599, "59m"), (3 * 3600, "3h"),
@@ -107,7 +113,7 @@ def test_nothing_that_can_be_stored_breaks_a_table(spec: Any, status: Any, resou
     data = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}}
     record = record_from(resource, {**data, "spec": {"clusters": spec}, "status": {"containerStatuses": status}})
     made = table(resource, [record], NOW)
-    assert len(made["rows"][0]["cells"]) == len(columns_of(resource))
+    assert len(made["rows"][0]["cells"]) == len(resource.columns)
 
 
 def test_tables_over_http(server: Running, http: httpx.Client) -> None:

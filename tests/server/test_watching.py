@@ -135,6 +135,17 @@ def test_bookmarks_say_how_far_one_has_come(http: httpx.Client, monkeypatch: pyt
     assert mark["object"]["kind"] == "Pod"
 
 
+def test_a_store_that_does_not_tell_its_version_is_marked_by_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "BOOKMARK_EVERY", 0.05)
+    with running(only_protocol=True) as server, httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
+        seen = _create(http, "a")
+        with watch(http, "allowWatchBookmarks=true") as lines:
+            assert lines.brief(1) == [("ADDED", "a")]
+            http.post("/api/v1/namespaces", json={"metadata": {"name": "other"}}).raise_for_status()
+            mark = lines.next()
+    assert (mark["type"], mark["object"]["metadata"]["resourceVersion"]) == ("BOOKMARK", _version_of(seen))
+
+
 def test_initial_events_end_with_a_mark(http: httpx.Client) -> None:
     _create(http, "a")
     with watch(http, "sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan") as lines:
@@ -167,7 +178,7 @@ def test_a_store_that_closes_ends_the_watch_with_an_error(server: Running, http:
     with watch(http) as lines:
 
         async def close() -> None:
-            server.plane.store.close()
+            server.plane.opened.close()
 
         server.do(close())
         told = lines.next()

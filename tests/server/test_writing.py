@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from reprieve.stores.resources import PODS as POD_RESOURCE
-from tests.server.planes import Running, node_of, pod
+from reprieve.manifests.kinds import PODS as POD_RESOURCE
+from tests.server.planes import Running, node_of, pod, running
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -48,6 +48,16 @@ def test_a_dry_run_that_the_body_asks_for(server: Running, http: httpx.Client) -
     server.fill()
     http.request("DELETE", f"{PODS}/high", json={"dryRun": ["All"]}).raise_for_status()
     assert http.get(f"{PODS}/high").status_code == 200
+
+
+@pytest.mark.parametrize(("path", "body"), [(f"{PODS}/high?dryRun=All", None), (f"{PODS}/high", {"dryRun": ["All"]})])
+def test_a_store_that_cannot_rehearse_refuses_a_dry_run_and_does_the_rest(path: str, body: Any) -> None:
+    with running(only_protocol=True) as server, httpx.Client(base_url=server.url) as http:
+        server.fill()
+        answer = http.request("DELETE", path, json=body)
+        assert answer.status_code == 422
+        assert "leave out 'dryRun'" in answer.json()["message"]
+        assert http.delete(f"{PODS}/high").status_code == 200
 
 
 def test_apply_makes_and_then_changes(http: httpx.Client) -> None:

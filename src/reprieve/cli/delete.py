@@ -14,7 +14,7 @@ from reprieve.cli.progress import pauses, progress
 from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import place_of, short_name
-from reprieve.stores.resources import Resource
+from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from reprieve.cli.output import TableText, as_text, columns
 from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import LAST_APPLIED
-from reprieve.manifests.registry import unit_name
-from reprieve.stores.resources import EVENTS, Resource
+from reprieve.manifests.kinds import EVENTS, unit_name
+from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from reprieve.cli.kinds import namespace_for, unit_in
 from reprieve.cli.options import AllNamespaces, Form, Namespace, Server, Shape, Token, Watching
 from reprieve.cli.output import TableText, as_list, print_name, print_object, typed
 from reprieve.cli.watching import LIST, follow, show_changes
-from reprieve.stores.resources import EVENTS
+from reprieve.manifests.kinds import EVENTS
 from reprieve.texts import cli as texts
 
 Data = dict[str, Any]

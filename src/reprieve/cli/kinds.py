@@ -7,25 +7,14 @@ from typing import NamedTuple
 
 from reprieve.cli.usage import BadUsage
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
+from reprieve.manifests.kinds import PODS, RESOURCES, find_resource
 from reprieve.manifests.problems import nearest
-from reprieve.stores.resources import RESOURCES, Resource, find_resource, named
+from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
 ALL = "all"
-_WORK = (
-    ("batch", "Job"),
-    ("apps", "Deployment"),
-    ("apps", "ReplicaSet"),
-    ("apps", "StatefulSet"),
-    ("apps", "DaemonSet"),
-    ("scheduling.k8s.io", "PodGroup"),
-    ("kueue.x-k8s.io", "Workload"),
-    ("work.karmada.io", "ResourceBinding"),
-    ("", "Pod"),
-)
-"""What `all` means: what people run, not what it runs on."""
-# Two APIs have a kind of this name; who does not say which means the one that waits in queues.
-_MEANT = {"workload": ("kueue.x-k8s.io", "Workload"), "workloads": ("kueue.x-k8s.io", "Workload")}
+# What people run, not what it runs on: what makes pods before the pods.
+_WORK = sorted((each for each in RESOURCES.values() if each.category), key=lambda each: each is PODS)
 
 
 class Target(NamedTuple):
@@ -37,8 +26,6 @@ class Target(NamedTuple):
 
 def resource_named(word: str) -> Resource:
     """A kind as people type it."""
-    if word.lower() in _MEANT:
-        return named(*_MEANT[word.lower()])
     found = find_resource(word)
     if found is None:
         known = [name for each in RESOURCES.values() for name in (each.plural, each.kind.lower())]
@@ -54,7 +41,7 @@ def targets_in(words: Sequence[str]) -> list[Target]:
         return _by_slash(words)
     kinds = [kind for kind in words[0].split(",") if kind]
     if kinds == [ALL] and not words[1:]:
-        return [Target(named(*key)) for key in _WORK]
+        return [Target(resource) for resource in _WORK]
     return [Target(resource_named(kind), tuple(words[1:])) for kind in kinds]
 
 

@@ -15,7 +15,8 @@ from reprieve.cli.progress import pauses, progress
 from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
-from reprieve.stores.resources import PODS, Resource
+from reprieve.manifests.kinds import PODS
+from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:

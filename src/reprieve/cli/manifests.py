@@ -8,10 +8,10 @@ from typing import Any
 from reprieve.cli.usage import BadUsage
 from reprieve.manifests.documents import Document, find_files, read_file
 from reprieve.manifests.identity import DEFAULT_NAMESPACE, implied_type, is_list, type_of
+from reprieve.manifests.kinds import resource_of
 from reprieve.manifests.loading import Loaded, load_documents
 from reprieve.manifests.problems import InvalidInput
-from reprieve.manifests.registry import group_of
-from reprieve.stores.resources import resource_of
+from reprieve.manifests.resource import group_of
 from reprieve.texts import cli as texts
 
 Data = dict[str, Any]

@@ -12,7 +12,8 @@ import yaml
 
 from reprieve.cli.options import Form
 from reprieve.client.paths import short_name
-from reprieve.stores.resources import Resource, resource_of
+from reprieve.manifests.kinds import resource_of
+from reprieve.manifests.resource import Resource
 
 Data = dict[str, Any]
 _GAP = "   "

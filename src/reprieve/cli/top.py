@@ -26,9 +26,8 @@ from reprieve.cli.options import AllNamespaces, Form, Namespace, Selector, Serve
 from reprieve.cli.output import columns, on_terminal, print_object
 from reprieve.cli.usage import BadUsage
 from reprieve.manifests.core import Node
+from reprieve.manifests.kinds import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS, READERS
 from reprieve.manifests.pods import Pod, pod_requests
-from reprieve.manifests.registry import READERS
-from reprieve.stores.resources import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS
 from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:

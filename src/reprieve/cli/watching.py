@@ -11,7 +11,7 @@ import typer
 from reprieve.cli.options import Form
 from reprieve.cli.output import TableText, as_text, print_name, print_object
 from reprieve.client.errors import Refused
-from reprieve.stores.resources import Resource
+from reprieve.manifests.resource import Resource
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client

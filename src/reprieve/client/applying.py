@@ -13,8 +13,9 @@ from reprieve.client.connection import Client
 from reprieve.client.errors import Refused
 from reprieve.client.merging import merge_patch_between, merged
 from reprieve.client.paths import LAST_APPLIED, place_of
-from reprieve.stores.api.merge_keys import Field, fields_of
-from reprieve.stores.resources import NODES, Resource
+from reprieve.manifests.kinds import NODES
+from reprieve.manifests.merge_keys import Field
+from reprieve.manifests.resource import Resource
 
 Data = dict[str, Any]
 Outcome = Literal["created", "configured", "unchanged"]
@@ -50,7 +51,7 @@ def _change(client: Client, there: Data, wanted: Data) -> Outcome:
     before = _remembered(there)
     # An object that was written in another version of its API is changed in that one.
     wanted = {**wanted, "apiVersion": there["apiVersion"]}
-    whole = merged(before, wanted, there, Field(fields=fields_of(resource.kind)))
+    whole = merged(before, wanted, there, Field(fields=resource.merge_keys))
     patch = merge_patch_between(there, whole)
     status = patch.pop("status", None) if resource.status else None
     changed = there["metadata"]["resourceVersion"]

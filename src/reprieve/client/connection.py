@@ -13,7 +13,7 @@ import msgspec
 
 from reprieve.client.errors import Refused, Unreachable
 from reprieve.client.paths import path_of
-from reprieve.stores.resources import Resource
+from reprieve.manifests.resource import Resource
 
 Data = dict[str, Any]
 Items = list[Data]

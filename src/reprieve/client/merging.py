@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprieve.stores.api.merge_keys import Field, Fields
+from reprieve.manifests.merge_keys import Field, Fields
 
 Data = dict[str, Any]
 _PLAIN = Field()

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from reprieve.stores.resources import Resource, resource_of
+from reprieve.manifests.kinds import resource_of
+from reprieve.manifests.resource import Resource
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """Where an object remembers what was applied."""

@@ -15,9 +15,8 @@ from typing import Any, Literal
 from reprieve.controllers.owners import OWNABLE, Key, Owners, key_of, key_of_owner, ownership
 from reprieve.controllers.runner import Controller
 from reprieve.model.clock import Clock
-from reprieve.stores.embedded.deletion import FOREGROUND, ORPHAN
 from reprieve.stores.errors import Conflict, NotFound
-from reprieve.stores.protocol import Propagation, Store
+from reprieve.stores.protocol import FOREGROUND, ORPHAN, Propagation, Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import drop_finalizer, finalizers_of, is_leaving, owner_references, owner_uids
 

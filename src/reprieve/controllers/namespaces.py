@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from reprieve.controllers.runner import Controller, own_key
+from reprieve.manifests.kinds import EVENTS, NAMESPACES, PODS, RESOURCES
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS, NAMESPACES, PODS, RESOURCES, Resource
 from reprieve.stores.writing import is_leaving, set_condition
 from reprieve.texts import controllers as texts
 

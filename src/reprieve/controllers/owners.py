@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from reprieve.manifests.kinds import EVENTS, RESOURCES, resource_of
+from reprieve.manifests.resource import Resource
 from reprieve.stores.caches import Cache
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS, RESOURCES, Resource, resource_of
 from reprieve.stores.writing import finalizers_of, is_leaving, owner_references
 
 OWNABLE: tuple[Resource, ...] = tuple(resource for resource in RESOURCES.values() if resource is not EVENTS)

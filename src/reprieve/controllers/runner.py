@@ -18,13 +18,14 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from typing import Any
 
 from reprieve.controllers.work_queue import FIRST_DELAY, LONGEST_DELAY, WorkQueue
+from reprieve.manifests.kinds import EVENTS
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, timestamp
 from reprieve.stores import writing
 from reprieve.stores.caches import GATHER, Cache, Changed, Index
 from reprieve.stores.errors import AlreadyExists, Conflict, NotFound, StoreError
 from reprieve.stores.protocol import Propagation, Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS, Resource
 from reprieve.stores.writing import TRIES, Change
 
 Keys = Callable[[Record], Iterable[Hashable]]

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from reprieve.demo.scenes import Scene
 from reprieve.demo.stage import Stage, Standing, Work
+from reprieve.manifests.kinds import PODS
 from reprieve.model.clock import Clock, precise_timestamp
 from reprieve.scheduler.history import History
-from reprieve.stores.resources import PODS
 from reprieve.texts import demo as texts
 
 Decision = dict[str, Any]

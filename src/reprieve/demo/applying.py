@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reprieve.demo.scenes import LABEL, Data, Scene
+from reprieve.manifests.kinds import CONFIG_MAPS, NAMESPACES, resource_of
 from reprieve.manifests.problems import ReprieveError
 from reprieve.manifests.yunikorn import CONFIG_MAP
 from reprieve.stores.errors import AlreadyExists, NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CONFIG_MAPS, NAMESPACES, resource_of
 from reprieve.texts import demo as texts
 
 

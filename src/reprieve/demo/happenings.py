@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from reprieve.demo.stage import Change, Work, phase_of, work_of
+from reprieve.manifests.kinds import BINDINGS, JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.stores.writing import has_condition, is_leaving
 
 Kind = Literal["runs", "admitted", "leaves", "left", "complete"]

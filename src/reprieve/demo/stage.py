@@ -9,10 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from reprieve.stores.caches import Cache
-from reprieve.stores.protocol import Store
-from reprieve.stores.records import Record
-from reprieve.stores.resources import (
+from reprieve.manifests.kinds import (
     BINDINGS,
     CLUSTER_QUEUES,
     CLUSTERS,
@@ -22,8 +19,11 @@ from reprieve.stores.resources import (
     PODS,
     QUOTA_WORKLOADS,
     REPLICA_SETS,
-    Resource,
 )
+from reprieve.manifests.resource import Resource
+from reprieve.stores.caches import Cache
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
 from reprieve.stores.writing import controller_of, has_condition, is_leaving
 
 _WATCHED = (NODES, CLUSTERS, CLUSTER_QUEUES, CONFIG_MAPS, JOBS, REPLICA_SETS, BINDINGS, QUOTA_WORKLOADS, PODS)

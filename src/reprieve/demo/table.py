@@ -11,13 +11,13 @@ from rich.table import Table
 
 from reprieve.demo.scenes import LABEL, Scene
 from reprieve.demo.stage import Stage
+from reprieve.manifests.kinds import BINDINGS, CLUSTER_QUEUES, CLUSTERS, CONFIG_MAPS, NODES, PODS, QUOTA_WORKLOADS
 from reprieve.manifests.pods import pod_slots
 from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE
 from reprieve.model.resources import CPU, amount
 from reprieve.policies.federation.bindings import FINISHED
 from reprieve.policies.queue.pods import queue_name
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, CLUSTER_QUEUES, CLUSTERS, CONFIG_MAPS, NODES, PODS, QUOTA_WORKLOADS
 from reprieve.stores.writing import has_condition, is_leaving
 from reprieve.texts import demo as texts
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import inspect
 
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, nearest, one_of, show
-from reprieve.manifests.registry import Reader
+from reprieve.manifests.reader import Reader
 from reprieve.manifests.shapes import Path, describe, plain, sample, type_at
 from reprieve.manifests.unread import UNREAD
 from reprieve.model.resources import QuantityError

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from reprieve.manifests.kinds import READERS, unit_name
 from reprieve.manifests.problems import did_you_mean
-from reprieve.manifests.registry import QUEUES, READERS, Reader, group_of, unit_name
-from reprieve.manifests.yunikorn import QUEUES_FILE
+from reprieve.manifests.reader import Reader
+from reprieve.manifests.resource import group_of
+from reprieve.manifests.yunikorn import QUEUES_FILE, QueueConfiguration
 
 DEFAULT_NAMESPACE = "default"
+QUEUES = Reader("", "QueueConfiguration", QueueConfiguration)
 
 
 def reader_of(api_version: Any, kind: Any) -> Reader | None:
     return READERS.get((api_version, kind)) if isinstance(api_version, str) and isinstance(kind, str) else None
+
+
+def versions_of(kind: str, group: str) -> list[str]:
+    """The versions of a kind that are read, in one API group."""
+    return [version for version, known in READERS if known == kind and group_of(version) == group]
 
 
 def is_list(kind: object) -> bool:

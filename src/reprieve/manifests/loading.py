@@ -18,9 +18,21 @@ from reprieve.manifests import yunikorn
 from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.manifests.documents import Document, decode_any, find_files, read_bytes, read_file
-from reprieve.manifests.identity import DEFAULT_NAMESPACE, implied_type, is_list, label, meant_kind, reader_of, type_of
+from reprieve.manifests.identity import (
+    DEFAULT_NAMESPACE,
+    QUEUES,
+    implied_type,
+    is_list,
+    label,
+    meant_kind,
+    reader_of,
+    type_of,
+    versions_of,
+)
+from reprieve.manifests.kinds import NAMESPACED, READERS, unit_name
 from reprieve.manifests.problems import Finding, Origin, Problem, Stage, found, join_path
-from reprieve.manifests.registry import NAMESPACED, QUEUES, READERS, Reader, group_of, unit_name, versions_of
+from reprieve.manifests.reader import Reader
+from reprieve.manifests.resource import group_of
 from reprieve.manifests.shapes import type_at
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
 

@@ -4,217 +4,87 @@ from __future__ import annotations
 
 from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, yunikorn
 
-_CONTROLLER = (
-    "minReadySeconds",
-    "paused",
-    "progressDeadlineSeconds",
-    "revisionHistoryLimit",
-    "strategy",
-    "updateStrategy",
-    "podManagementPolicy",
-    "persistentVolumeClaimRetentionPolicy",
-    "serviceName",
-    "volumeClaimTemplates",
-    "ordinals",
-)
-_QUEUE_STATUS = (
-    "admittedWorkloads",
-    "pendingWorkloads",
-    "pendingWorkloadsStatus",
-    "reservingWorkloads",
-    "fairSharing",
-    "flavors",
-    "flavorsReservation",
-    "flavorsUsage",
-    "flavorUsage",
-    "usedResources",
-)
-
-UNREAD: dict[type, tuple[str, ...]] = {
-    meta.ObjectMeta: ("generateName", "generation", "finalizers", "managedFields", "selfLink"),
-    meta.OwnerReference: ("blockOwnerDeletion",),
-    meta.Condition: ("observedGeneration", "lastProbeTime", "lastHeartbeatTime", "lastUpdateTime"),
-    meta.Taint: ("timeAdded",),
-    meta.Reference: ("apiGroup", "resourceVersion", "fieldPath"),
-    pods.Container: (
-        "image",
-        "imagePullPolicy",
-        "command",
-        "args",
-        "workingDir",
-        "env",
-        "envFrom",
-        "volumeMounts",
-        "volumeDevices",
-        "livenessProbe",
-        "readinessProbe",
-        "startupProbe",
-        "lifecycle",
-        "terminationMessagePath",
-        "terminationMessagePolicy",
-        "securityContext",
-        "stdin",
-        "stdinOnce",
-        "tty",
-        "resizePolicy",
-        "restartPolicyRules",
-    ),
-    pods.ContainerPort: ("name",),
-    pods.ResourceRequirements: ("claims",),
-    pods.PodSpec: (
-        "volumes",
-        "ephemeralContainers",
-        "restartPolicy",
-        "activeDeadlineSeconds",
-        "dnsPolicy",
-        "dnsConfig",
-        "serviceAccountName",
-        "serviceAccount",
-        "automountServiceAccountToken",
-        "hostPID",
-        "hostIPC",
-        "hostUsers",
-        "hostname",
-        "hostnameOverride",
-        "subdomain",
-        "setHostnameAsFQDN",
-        "shareProcessNamespace",
-        "securityContext",
-        "imagePullSecrets",
-        "hostAliases",
-        "readinessGates",
-        "runtimeClassName",
-        "enableServiceLinks",
-        "os",
-        "resourceClaims",
-    ),
-    pods.PodStatus: (
-        "message",
-        "reason",
-        "hostIP",
-        "hostIPs",
-        "podIP",
-        "podIPs",
-        "qosClass",
-        "observedGeneration",
-        "containerStatuses",
-        "initContainerStatuses",
-        "ephemeralContainerStatuses",
-        "resize",
-        "resources",
-        "allocatedResources",
-        "resourceClaimStatuses",
-        "extendedResourceClaimStatus",
-    ),
-    core.NodeSpec: ("podCIDR", "podCIDRs", "providerID", "configSource", "externalID"),
-    core.NodeStatus: (
-        "addresses",
-        "nodeInfo",
-        "images",
-        "daemonEndpoints",
-        "volumesAttached",
-        "volumesInUse",
-        "phase",
-        "config",
-        "runtimeHandlers",
-        "features",
-        "declaredFeatures",
-    ),
-    core.Namespace: ("spec", "status"),
-    core.ConfigMap: ("binaryData", "immutable"),
-    core.PodDisruptionBudgetSpec: ("unhealthyPodEvictionPolicy",),
-    core.PodDisruptionBudgetStatus: ("conditions", "observedGeneration"),
-    core.JobSpec: (
-        "backoffLimit",
-        "backoffLimitPerIndex",
-        "maxFailedIndexes",
-        "activeDeadlineSeconds",
-        "ttlSecondsAfterFinished",
-        "completionMode",
-        "selector",
-        "manualSelector",
-        "podFailurePolicy",
-        "successPolicy",
-        "podReplacementPolicy",
-        "managedBy",
-    ),
-    core.JobStatus: (
-        "startTime",
-        "completionTime",
-        "completedIndexes",
-        "failedIndexes",
-        "terminating",
-        "uncountedTerminatedPods",
-    ),
-    core.Controller: ("status",),
-    core.ControllerSpec: _CONTROLLER,
-    scheduling.WorkloadManifest: ("status",),
-    scheduling.PodGroupSpec: ("resourceClaims", "podGroupTemplateRef"),
-    scheduling.CompositePodGroupSpec: ("schedulingConstraints", "resourceClaims"),
-    scheduling.PodGroupTemplate: ("resourceClaims",),
-    scheduling.PodGroupStatus: ("resourceClaimStatuses",),
-    kueue.ClusterQueueSpec: ("admissionChecksStrategy", "admissionScope", "concurrentAdmissionPolicy"),
-    kueue_versions.ClusterQueueSpecV1beta1: ("admissionChecks", "admissionChecksStrategy", "admissionScope"),
-    kueue.QueueStatus: _QUEUE_STATUS,
-    kueue.Cohort: ("status",),
-    kueue.ResourceFlavor: ("status",),
-    kueue.PodSet: ("topologyRequest",),
-    kueue.PodSetAssignment: ("topologyAssignment", "delayedTopologyRequest"),
-    kueue.QuotaWorkloadSpec: ("preemptionGates",),
-    kueue.QuotaWorkloadStatus: (
-        "admissionChecks",
-        "reclaimablePods",
-        "resourceRequests",
-        "accumulatedPastExecutionTimeSeconds",
-        "accumulatedPastExexcutionTimeSeconds",
-        "schedulingStats",
-        "nominatedClusterNames",
-        "clusterName",
-        "unhealthyNodes",
-    ),
-    yunikorn.Partition: ("placementrules", "nodesortpolicy", "statedumpfilepath", "userauth"),
-    yunikorn.Queue: ("maxrunningapps",),
-    karmada.ClusterSpec: (
-        "apiEndpoint",
-        "id",
-        "secretRef",
-        "impersonatorSecretRef",
-        "insecureSkipTLSVerification",
-        "proxyURL",
-        "proxyHeader",
-        "resourceModels",
-    ),
-    karmada.ClusterStatus: ("kubernetesVersion", "nodeSummary", "remedyActions"),
-    karmada.ResourceSummary: ("allocatableModelings",),
-    karmada.PropagationSpec: (
-        "association",
-        "propagateDeps",
-        "dependentOverrides",
-        "failover",
-        "conflictResolution",
-        "activationPreference",
-        "suspension",
-        "preserveResourcesOnDeletion",
-    ),
-    karmada.BindingSpec: (
-        "propagateDeps",
-        "requiredBy",
-        "failover",
-        "conflictResolution",
-        "rescheduleTriggeredAt",
-        "suspension",
-        "preserveResourcesOnDeletion",
-        "components",
-    ),
-    karmada.BindingStatus: ("aggregatedStatus", "schedulerObservingAffinityName", "lastScheduledTime"),
-    karmada.Placement: ("workloadAffinity",),
-    karmada.GracefulEvictionTask: (
-        "purgeMode",
-        "replicas",
-        "gracePeriodSeconds",
-        "suppressDeletion",
-        "producer",
-        "preservedLabelState",
-        "clustersBeforeFailover",
-    ),
+_NAMES: dict[type, str] = {
+    meta.ObjectMeta: "generateName generation finalizers managedFields selfLink",
+    meta.OwnerReference: "blockOwnerDeletion",
+    meta.Condition: "observedGeneration lastProbeTime lastHeartbeatTime lastUpdateTime",
+    meta.Taint: "timeAdded",
+    meta.Reference: "apiGroup resourceVersion fieldPath",
+    pods.Container: """
+        image imagePullPolicy command args workingDir env envFrom volumeMounts volumeDevices livenessProbe
+        readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy securityContext stdin
+        stdinOnce tty resizePolicy restartPolicyRules
+    """,
+    pods.ContainerPort: "name",
+    pods.ResourceRequirements: "claims",
+    pods.PodSpec: """
+        volumes ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy dnsConfig serviceAccountName
+        serviceAccount automountServiceAccountToken hostPID hostIPC hostUsers hostname hostnameOverride subdomain
+        setHostnameAsFQDN shareProcessNamespace securityContext imagePullSecrets hostAliases readinessGates
+        runtimeClassName enableServiceLinks os resourceClaims
+    """,
+    pods.PodStatus: """
+        message reason hostIP hostIPs podIP podIPs qosClass observedGeneration containerStatuses initContainerStatuses
+        ephemeralContainerStatuses resize resources allocatedResources resourceClaimStatuses extendedResourceClaimStatus
+    """,
+    core.NodeSpec: "podCIDR podCIDRs providerID configSource externalID",
+    core.NodeStatus: """
+        addresses nodeInfo images daemonEndpoints volumesAttached volumesInUse phase config runtimeHandlers features
+        declaredFeatures
+    """,
+    core.Namespace: "spec status",
+    core.ConfigMap: "binaryData immutable",
+    core.PodDisruptionBudgetSpec: "unhealthyPodEvictionPolicy",
+    core.PodDisruptionBudgetStatus: "conditions observedGeneration",
+    core.JobSpec: """
+        backoffLimit backoffLimitPerIndex maxFailedIndexes activeDeadlineSeconds ttlSecondsAfterFinished completionMode
+        selector manualSelector podFailurePolicy successPolicy podReplacementPolicy managedBy
+    """,
+    core.JobStatus: "startTime completionTime completedIndexes failedIndexes terminating uncountedTerminatedPods",
+    core.Controller: "status",
+    core.ControllerSpec: """
+        minReadySeconds paused progressDeadlineSeconds revisionHistoryLimit strategy updateStrategy podManagementPolicy
+        persistentVolumeClaimRetentionPolicy serviceName volumeClaimTemplates ordinals
+    """,
+    scheduling.WorkloadManifest: "status",
+    scheduling.PodGroupSpec: "resourceClaims podGroupTemplateRef",
+    scheduling.CompositePodGroupSpec: "schedulingConstraints resourceClaims",
+    scheduling.PodGroupTemplate: "resourceClaims",
+    scheduling.PodGroupStatus: "resourceClaimStatuses",
+    kueue.ClusterQueueSpec: "admissionChecksStrategy admissionScope concurrentAdmissionPolicy",
+    kueue_versions.ClusterQueueSpecV1beta1: "admissionChecks admissionChecksStrategy admissionScope",
+    kueue.QueueStatus: """
+        admittedWorkloads pendingWorkloads pendingWorkloadsStatus reservingWorkloads fairSharing flavors
+        flavorsReservation flavorsUsage flavorUsage usedResources
+    """,
+    kueue.Cohort: "status",
+    kueue.ResourceFlavor: "status",
+    kueue.PodSet: "topologyRequest",
+    kueue.PodSetAssignment: "topologyAssignment delayedTopologyRequest",
+    kueue.QuotaWorkloadSpec: "preemptionGates",
+    kueue.QuotaWorkloadStatus: """
+        admissionChecks reclaimablePods resourceRequests accumulatedPastExecutionTimeSeconds
+        accumulatedPastExexcutionTimeSeconds schedulingStats nominatedClusterNames clusterName unhealthyNodes
+    """,
+    yunikorn.Partition: "placementrules nodesortpolicy statedumpfilepath userauth",
+    yunikorn.Queue: "maxrunningapps",
+    karmada.ClusterSpec: """
+        apiEndpoint id secretRef impersonatorSecretRef insecureSkipTLSVerification proxyURL proxyHeader resourceModels
+    """,
+    karmada.ClusterStatus: "kubernetesVersion nodeSummary remedyActions",
+    karmada.ResourceSummary: "allocatableModelings",
+    karmada.PropagationSpec: """
+        association propagateDeps dependentOverrides failover conflictResolution activationPreference suspension
+        preserveResourcesOnDeletion
+    """,
+    karmada.BindingSpec: """
+        propagateDeps requiredBy failover conflictResolution rescheduleTriggeredAt suspension
+        preserveResourcesOnDeletion components
+    """,
+    karmada.BindingStatus: "aggregatedStatus schedulerObservingAffinityName lastScheduledTime",
+    karmada.Placement: "workloadAffinity",
+    karmada.GracefulEvictionTask: """
+        purgeMode replicas gracePeriodSeconds suppressDeletion producer preservedLabelState clustersBeforeFailover
+    """,
 }
+UNREAD: dict[type, tuple[str, ...]] = {kind: tuple(names.split()) for kind, names in _NAMES.items()}

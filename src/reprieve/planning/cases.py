@@ -13,7 +13,7 @@ from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.manifests.documents import Document, find_files, read_file
 from reprieve.manifests.meta import Model
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, Problem, ReprieveError
-from reprieve.manifests.registry import Reader
+from reprieve.manifests.reader import Reader
 from reprieve.manifests.shapes import type_at
 from reprieve.planning.planner import plan
 from reprieve.planning.result import Result
@@ -65,7 +65,7 @@ class CaseDocument(Model):
     natural: Expectation = Expectation()
 
 
-_READER = Reader("", "Case", CaseDocument, namespaced=False)
+_READER = Reader("", "Case", CaseDocument)
 _UNORDERED = ("victims", "admitted", "left", "waitingFor")
 
 

@@ -10,8 +10,8 @@ import msgspec
 
 from reprieve import texts
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
+from reprieve.manifests.kinds import KINDS, NAMESPACED, find_resource
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
-from reprieve.manifests.registry import KINDS, NAMESPACED
 from reprieve.policies.registry import Asked
 
 UnitAsked = str | Mapping[str, Any]
@@ -19,7 +19,6 @@ UnitAsked = str | Mapping[str, Any]
 PREEMPTOR, NOW, WHY_NOT = "preemptor", "now", "why_not"
 
 _SHAPE = "it must be KIND/NAMESPACE/NAME, such as Pod/default/a"
-_SHORT = {"po": "Pod", "pdb": "PodDisruptionBudget", "ds": "DaemonSet", "rs": "ReplicaSet", "no": "Node"}
 
 
 class Unsupported(ReprieveError):
@@ -48,7 +47,7 @@ def asked_of(unit: UnitAsked, *, about: str = PREEMPTOR) -> Asked:
     if isinstance(unit, Mapping):
         return _of_mapping(unit)
     parts = unit.split("/") if isinstance(unit, str) else []
-    if len(parts) not in (2, 3, 4) or not parts[0] or not parts[-1]:
+    if not 2 <= len(parts) <= 5 or not parts[0] or not parts[-1]:
         raise question(f"{found(unit)}, which names no unit", _SHAPE, about=about)
     kind = _kind_of(parts[0], about)
     if len(parts) == 2:
@@ -68,12 +67,10 @@ def _of_mapping(unit: Mapping[str, Any]) -> Asked:
 
 def _kind_of(word: str, about: str) -> str:
     """A kind as `kubectl` would take it: in any case, singular or plural, or by its short name."""
-    kinds = {kind.lower(): kind for kind in KINDS} | _SHORT
-    asked = word.lower()
-    for spelled in (asked, asked.removesuffix("s"), asked.removesuffix("es"), asked.removesuffix("ies") + "y"):
-        if spelled in kinds:
-            return kinds[spelled]
-    raise question(f"{found(word)}, which is not a kind that is read", did_you_mean(word, KINDS), about=about)
+    resource = find_resource(word)
+    if resource is None:
+        raise question(f"{found(word)}, which is not a kind that is read", did_you_mean(word, KINDS), about=about)
+    return resource.kind
 
 
 def _namespace_of(kind: str) -> str:

@@ -12,11 +12,11 @@ from collections import OrderedDict, deque
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from reprieve.manifests.kinds import EVENTS
 from reprieve.model.clock import Clock, timestamp
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
+from reprieve.manifests.resource import Resource
 from reprieve.scheduler.mirror import Seen
-from reprieve.stores.resources import Resource
 
 _log = logging.getLogger(__name__)
 

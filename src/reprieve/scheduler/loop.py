@@ -18,6 +18,7 @@ from contextlib import suppress
 from math import inf
 
 from reprieve.configuration import Settings
+from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.model.clock import Clock
 from reprieve.policies.deciding import OWN_NAME, Deciding
 from reprieve.scheduler.context import Context
@@ -41,7 +42,6 @@ from reprieve.scheduler.reactions import Reactions
 from reprieve.scheduler.scheduling_queue import Part, SchedulingQueue
 from reprieve.stores.errors import Conflict, NotFound, StoreError
 from reprieve.stores.protocol import Store
-from reprieve.stores.resources import BINDINGS, CLUSTER_BINDINGS
 from reprieve.world import World, microseconds
 
 _log = logging.getLogger(__name__)

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reprieve.manifests.kinds import EVENTS, RESOURCES
 from reprieve.manifests.kueue import ClusterQueue, LocalQueue
+from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import PodGroup
 from reprieve.manifests.scheduling import Workload as GroupWorkload
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS, RESOURCES, Resource
 from reprieve.world import World
 
 _REBUILDING = (PodGroup, GroupWorkload, ClusterQueue, LocalQueue)

@@ -10,6 +10,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from reprieve.manifests.kinds import (
+    BINDINGS,
+    BUDGETS,
+    CLUSTER_BINDINGS,
+    CLUSTERS,
+    CONFIG_MAPS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    QUOTA_WORKLOADS,
+)
+from reprieve.manifests.resource import Resource
 from reprieve.scheduler.changes import (
     QuotaState,
     asks_anew,
@@ -31,19 +44,6 @@ from reprieve.scheduler.queues.configuration import QueueConfigurations
 from reprieve.scheduler.queues.limits import QueueLimits
 from reprieve.scheduler.quota.turn import AdmitWorkloads
 from reprieve.scheduler.scheduling_queue import SchedulingQueue
-from reprieve.stores.resources import (
-    BINDINGS,
-    BUDGETS,
-    CLUSTER_BINDINGS,
-    CLUSTERS,
-    CONFIG_MAPS,
-    NAMESPACES,
-    NODES,
-    PODS,
-    PRIORITY_CLASSES,
-    QUOTA_WORKLOADS,
-    Resource,
-)
 from reprieve.texts import events as loop
 
 _log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from reprieve import __version__
-from reprieve.server.paths import subresources
-from reprieve.stores.resources import RESOURCES, Resource
+from reprieve.manifests.kinds import RESOURCES
+from reprieve.manifests.resource import Resource
 
 # The Kubernetes whose objects and verbs are spoken.
 MAJOR, MINOR = "1", "33"
@@ -22,13 +22,10 @@ _SUBRESOURCE_VERBS: dict[str, tuple[str, ...]] = {
 SUBRESOURCE_KINDS = {"binding": ("", "v1", "Binding"), "eviction": ("policy", "v1", "Eviction")}
 
 
-_IN_ALL = ("Pod", "Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
-
-
 def _extras(resource: Resource) -> dict[str, Any]:
     """Short names, and whether `kubectl get all` means it too."""
     short = {"shortNames": list(resource.short_names)} if resource.short_names else {}
-    return {**short, "categories": ["all"]} if resource.kind in _IN_ALL else short
+    return {**short, "categories": ["all"]} if resource.category == "all" else short
 
 
 def version() -> dict[str, str]:
@@ -89,7 +86,7 @@ def _entries(resource: Resource) -> list[dict[str, Any]]:
         "verbs": list(VERBS),
         **_extras(resource),
     }
-    return [own, *(_subresource_entry(resource, name) for name in subresources(resource) if name)]
+    return [own, *(_subresource_entry(resource, name) for name in resource.subresources)]
 
 
 def _subresource_entry(resource: Resource, name: str) -> dict[str, Any]:
@@ -139,7 +136,7 @@ def _aggregated_resource(resource: Resource, version: str) -> dict[str, Any]:
         "singularResource": resource.kind.lower(),
         "verbs": list(VERBS),
         **_extras(resource),
-        "subresources": [_aggregated_subresource(name, kind) for name in subresources(resource) if name],
+        "subresources": [_aggregated_subresource(name, kind) for name in resource.subresources],
     }
 
 

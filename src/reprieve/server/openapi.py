@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from reprieve import __version__
+from reprieve.manifests.kinds import RESOURCES
+from reprieve.manifests.resource import Resource
 from reprieve.server import discovery, schemas
 from reprieve.server.operations import KindOperations
 from reprieve.server.own_operations import OWN_PATHS, OWN_SCHEMAS
 from reprieve.server.schemas import Schema
-from reprieve.stores.resources import RESOURCES, Resource
+from reprieve.server.shared_types import SHARED
 
 _INFO = {
     "title": "Reprieve",
@@ -48,14 +50,14 @@ def of_group(path: str) -> dict[str, Any] | None:
         return None
     group, version = _versions()[path]
     pairs = [(resource, version) for resource in discovery.resources_in(group, version)]
-    return _document(pairs, schemas.with_kept_fields(), whole=False)
+    return _document(pairs, schemas.components(kept=True), whole=False)
 
 
 @cache
 def whole() -> dict[str, Any]:
     """Everything, with what Reprieve adds."""
     pairs = [(resource, version) for resource in RESOURCES.values() for version in resource.versions]
-    document = _document(pairs, schemas.kinds_and_parts(), whole=True)
+    document = _document(pairs, schemas.components(kept=False), whole=True)
     document["paths"] |= OWN_PATHS
     document["components"]["schemas"] |= OWN_SCHEMAS
     return document
@@ -72,12 +74,12 @@ def root_paths() -> list[str]:
 
 def _document(pairs: list[tuple[Resource, str]], known: dict[str, Schema], *, whole: bool) -> dict[str, Any]:
     paths: dict[str, Any] = {}
-    needed: dict[str, Schema] = dict(schemas.SHARED)
+    needed: dict[str, Schema] = {each.__name__: known[each.__name__] for each in SHARED}
     for resource, version in pairs:
         operations = KindOperations(resource, version, whole=whole)
         paths |= operations.paths()
         needed[operations.name] = known[operations.name]
-        needed[f"{operations.name}List"] = schemas.list_of(operations.name, operations.api_version, resource.kind)
+        needed[f"{operations.name}List"] = known[f"{operations.name}List"]
     _add_parts(needed, known)
     components = {"schemas": dict(sorted(needed.items()))}
     return {"openapi": "3.0.3", "info": _INFO, "paths": dict(sorted(paths.items())), "components": components}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve.server.paths import subresources
+from reprieve.manifests.resource import Resource
 from reprieve.server.queries import LARGEST
-from reprieve.server.schemas import Schema, name_of, reference
+from reprieve.server.schema_types import name_of
+from reprieve.server.schemas import Schema, reference
 from reprieve.stores.api.patches import MEDIA_TYPES
-from reprieve.stores.resources import Resource
 
 _JSON = "application/json"
 _NAME = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$"}
@@ -18,6 +18,7 @@ _NUMBER = {"type": "integer", "minimum": 0, "maximum": LARGEST}
 _POSITIVE = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 _TEXT = {"type": "string"}
 _FLAG = {"type": "boolean"}
+_JSON_PATCH = {"type": "array", "items": reference("JsonPatchOperation")}
 
 _REASONS = {
     400: "The request makes no sense.",
@@ -118,7 +119,7 @@ class KindOperations:
             },
             f"{path}/{{name}}": self._object(one),
         }
-        for subresource in subresources(self.resource)[1:]:
+        for subresource in self.resource.subresources:
             found[f"{path}/{{name}}/{subresource}"] = self._subresource(subresource, one)
         return found
 
@@ -165,9 +166,7 @@ class KindOperations:
     def _patch(self, one: tuple[Any, ...], suffix: str) -> dict[str, Any]:
         """kubectl takes a strategic patch that is named for a schema that knows all fields: ours know what is read."""
         types = [each for each in MEDIA_TYPES if self._offers(each)]
-        some = {
-            each: {"schema": reference("JsonPatch") if "json-patch" in each else {"type": "object"}} for each in types
-        }
+        some = {each: {"schema": _JSON_PATCH if "json-patch" in each else {"type": "object"}} for each in types}
         good = {200: self._own(), 201: self._own()}
         operation = self._operation("patch", suffix, (*one, *_WRITE, _query("force", _FLAG)), responses(_WRITING, good))
         return {**operation, "requestBody": {"required": True, "content": some}}

@@ -7,7 +7,7 @@ from typing import Any
 from litestar import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from reprieve.manifests.registry import KINDS, unit_name
+from reprieve.manifests.kinds import KINDS, unit_name
 from reprieve.server.answers import json_answer, text_answer
 from reprieve.server.plane import History, Plane
 from reprieve.server.queries import Query

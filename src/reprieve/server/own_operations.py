@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from reprieve.manifests.registry import KINDS
+from reprieve.manifests.kinds import KINDS
 from reprieve.planning.result import Decision
 from reprieve.server.operations import content, responses
 from reprieve.server.own import MOST
-from reprieve.server.schemas import Schema, reference
+from reprieve.server.schemas import Schema, reference, schemas_of
 
 _TEXT: Schema = {"type": "string"}
 _UNIT_DESCRIPTION = "A unit as plans write it: KIND/NAMESPACE/NAME, or KIND//NAME where there is no namespace."
 _OBJECT: Schema = {"type": "object"}
 _USUAL = (400, 401, 403)
-
-
-def _decision() -> Schema:
-    _, parts = msgspec.json.schema_components([Decision])
-    found: Schema = parts["Decision"]
-    domain = {"type": "string", "nullable": True}
-    plain = {
-        name: {key: value for key, value in each.items() if key != "default"}
-        for name, each in found["properties"].items()
-    }
-    return {"type": "object", "required": found["required"], "properties": {**plain, "domain": domain}}
 
 
 def _named(**properties: Schema) -> Schema:
@@ -48,7 +35,7 @@ _SUMMARY = _named(
     message=_TEXT,
 )
 OWN_SCHEMAS: dict[str, Schema] = {
-    "Decision": _decision(),
+    **schemas_of([Decision]),
     "Plan": _named(
         now=_TEXT,
         decisions=_list(reference("Decision")),

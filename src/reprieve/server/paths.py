@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from reprieve.manifests.kinds import PODS, RESOURCES
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import BadRequest, NotFound
-from reprieve.stores.resources import NAMESPACES, PODS, RESOURCES, Resource
 from reprieve.texts import server as texts
 
 
@@ -63,13 +64,6 @@ def _resolve(group: str, version: str, rest: list[str]) -> Target:
         raise NotFound(texts.NO_SUCH_PATH)
     if (inside and not (namespace and resource.namespaced)) or (name and resource.namespaced and not namespace):
         raise NotFound(texts.NO_SUCH_PATH)
-    if subresource not in subresources(resource):
+    if subresource not in ("", *resource.subresources):
         raise NotFound(texts.no_such_subresource(resource.full_name, subresource))
     return Target(resource, version, namespace, name, subresource)
-
-
-def subresources(resource: Resource) -> tuple[str, ...]:
-    """What can be asked about an object beside itself (the empty word)."""
-    status = ("status",) if resource.status else ()
-    own = {PODS: ("binding", "eviction", "log"), NAMESPACES: ("finalize",)}.get(resource, ())
-    return ("", *status, *own)

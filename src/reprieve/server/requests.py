@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from litestar import Request
 
 from reprieve.manifests.diagnosis import drop_nulls, unknown_fields
-from reprieve.manifests.registry import READERS
+from reprieve.manifests.kinds import READERS
 from reprieve.manifests.shapes import type_at
 from reprieve.server.accepting import Form
 from reprieve.server.list_pages import Chunks
@@ -16,7 +16,7 @@ from reprieve.server.paths import Target
 from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
 from reprieve.stores.errors import BadRequest, Invalid
-from reprieve.stores.protocol import Store
+from reprieve.stores.protocol import Rehearsing, Store
 from reprieve.texts import server as texts
 
 
@@ -36,11 +36,10 @@ class Call(NamedTuple):
 
     def rehearsing(self) -> Store:
         """The store for a dry run."""
-        rehearsal = getattr(self.plane.store, "rehearsal", None)
-        if rehearsal is None:
+        store = self.plane.store
+        if not isinstance(store, Rehearsing):
             raise Invalid(texts.NO_DRY_RUN)
-        found: Store = rehearsal()
-        return found
+        return store.rehearsal()
 
     @property
     def dry_run(self) -> bool:

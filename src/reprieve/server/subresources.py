@@ -8,6 +8,7 @@ from typing import Any
 
 from litestar import Response
 
+from reprieve.manifests.kinds import PODS
 from reprieve.server import bodies
 from reprieve.server.answers import Streamed, json_answer, success
 from reprieve.server.requests import Call
@@ -15,7 +16,6 @@ from reprieve.server.table_cells import objects, text
 from reprieve.server.writing import delete_options
 from reprieve.stores.errors import BadRequest, StoreError
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS
 from reprieve.texts import server as texts
 
 _CONTAINERS = ("containers", "initContainers")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-UNSET = "<none>"
+from reprieve.manifests.columns import UNSET
+
 UNKNOWN = "<unknown>"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 # Up to so long, an age is told in the larger unit and the smaller one; the smaller one is left out when it is 0.
@@ -151,5 +152,44 @@ def event_object(event: Any) -> str:
     return f"{text(event, 'involvedObject', 'kind').lower()}/{text(event, 'involvedObject', 'name')}"
 
 
-def event_seen(event: Any) -> Any:
-    return event.get("lastTimestamp") or event.get("eventTime") or dig(event, "metadata", "creationTimestamp")
+def last_seen(event: Any, now: datetime) -> str:
+    seen = event.get("lastTimestamp") or event.get("eventTime") or dig(event, "metadata", "creationTimestamp")
+    return age(seen, now)
+
+
+def replicas_ready(controller: Any) -> str:
+    wanted = 1 if dig(controller, "spec", "replicas") is None else number(controller, "spec", "replicas")
+    return f"{number(controller, 'status', 'readyReplicas')}/{wanted}"
+
+
+def global_default(priority_class: Any) -> str:
+    return "true" if dig(priority_class, "globalDefault") is True else "false"
+
+
+def cohort(queue: Any) -> str:
+    return text(queue, "spec", "cohortName", default="") or text(queue, "spec", "cohort", default="")
+
+
+def finished(workload: Any) -> str:
+    return "True" if holds(workload, "Finished") else ""
+
+
+def data_count(config_map: Any) -> int:
+    return len(dig(config_map, "data") or ())
+
+
+def _whenever(cell: Callable[[Any], Any]) -> Callable[[Any, datetime], Any]:
+    return lambda data, _: cell(data)
+
+
+_TIMELESS: tuple[Callable[[Any], Any], ...] = (
+    *(pod_ready, pod_status, pod_restarts, node_status, node_roles, job_status, job_completions, replicas_ready),
+    *(global_default, gang, cohort, finished, clusters, event_object, data_count),
+)
+CELLS: dict[str, Callable[[Any, datetime], Any]] = {
+    "age": lambda data, now: age(dig(data, "metadata", "creationTimestamp"), now),
+    "last_seen": last_seen,
+    "job_duration": job_duration,
+    **{cell.__name__: _whenever(cell) for cell in _TIMELESS},
+}
+"""The cells that are worked out, by the name that columns call them."""

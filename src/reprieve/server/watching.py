@@ -23,7 +23,7 @@ from reprieve.server.reading import include, selected
 from reprieve.server.requests import Call
 from reprieve.stores.api.selectors import field_selector, label_selector
 from reprieve.stores.errors import StoreError
-from reprieve.stores.protocol import Watch
+from reprieve.stores.protocol import Versioned, Watch
 from reprieve.stores.records import Event, Record
 
 BOOKMARK_EVERY = 60.0
@@ -175,8 +175,8 @@ class _Stream:
             stopping.cancel()
 
     def _reached(self) -> int:
-        """The version that nothing more will come from before. A store in this process has told all that it has."""
-        return max(self._version, getattr(self._store, "version", 0))
+        """The version that nothing more will come from before."""
+        return max(self._version, self._store.version) if isinstance(self._store, Versioned) else self._version
 
     async def _something(self, stopping: asyncio.Future[Any], patience: float) -> None:
         """Wait until something arrives, the server stops, or patience ends."""

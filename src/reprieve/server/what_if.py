@@ -9,6 +9,7 @@ from typing import Any
 
 from litestar import Response
 
+from reprieve.manifests.kinds import EVENTS, RESOURCES
 from reprieve.manifests.loading import Loaded, load_objects, load_text
 from reprieve.manifests.problems import InvalidInput
 from reprieve.planning.planner import usable
@@ -20,7 +21,6 @@ from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
 from reprieve.stores.errors import BadRequest, Invalid
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS, RESOURCES
 from reprieve.texts import server as texts
 
 _FIELDS = {"for": "text", "now": "a time such as 2026-01-01T12:00:00Z"}

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from litestar import Response
 
+from reprieve.manifests.kinds import PODS
+from reprieve.manifests.resource import Resource
 from reprieve.server import bodies
 from reprieve.server.answers import json_answer, raw_answer, success
 from reprieve.server.list_pages import Part
@@ -16,7 +18,6 @@ from reprieve.stores.api.patches import MEDIA_TYPES, patch_type
 from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.stores.protocol import PatchType, Propagation, Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS, Resource
 from reprieve.texts import server as texts
 
 _LONGEST_GRACE = 2**31 - 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import Expired
 from reprieve.stores.protocol import Store, Watch
 from reprieve.stores.records import Record
-from reprieve.stores.resources import Resource
 
 Key = tuple[str, str]
 Index = Callable[[Record], Iterable[Hashable]]

@@ -8,6 +8,9 @@
    its agent deletes it with grace 0 or its last finalizer is removed.
 4. `spec` and `status` are written apart: a write to the one never changes the other.
 5. When a write returns, it stays: nothing that was acknowledged is lost, however the process ends.
+
+What not every store can do is not part of `Store`: `Rehearsing` and `Versioned` are asked for with `isinstance`, and
+whoever asks has an answer for a store that is neither. Opening and closing a store is for whoever makes one.
 """
 
 from __future__ import annotations
@@ -15,15 +18,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import Expired
 from reprieve.stores.records import Event, Listing, Record
-from reprieve.stores.resources import Resource
 
 PatchType = Literal["json", "merge", "strategic", "apply"]
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 Propagation = Literal["Background", "Foreground", "Orphan"]
+# The finalizers that stand for the last two, until the garbage collector has done its part.
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
 
 class Watch:
@@ -139,4 +144,23 @@ class Store(Protocol):
 
     async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> Record:
         """Delete a pod as far as budgets allow it; refused with `TooManyRequests` when they do not."""
+        ...
+
+
+@runtime_checkable
+class Rehearsing(Protocol):
+    """A store that can tell what a write would come to."""
+
+    def rehearsal(self) -> Store:
+        """The store for a dry run: it answers a write as this one would, and changes nothing."""
+        ...
+
+
+@runtime_checkable
+class Versioned(Protocol):
+    """A store that knows its last version, and has told all watches of it: one that lives in this process."""
+
+    @property
+    def version(self) -> int:
+        """The last version that was given to anything."""
         ...

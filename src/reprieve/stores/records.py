@@ -6,8 +6,9 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from reprieve.manifests.registry import READERS, Reader, unit_name
-from reprieve.stores.resources import Resource
+from reprieve.manifests.kinds import READERS, unit_name
+from reprieve.manifests.reader import Reader
+from reprieve.manifests.resource import Resource
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
@@ -78,7 +79,7 @@ class Record:
 
     def reader(self) -> Reader:
         """How it is read; most kinds have one version, so that their bytes need no look."""
-        if len(self.resource.versions) == 1:
+        if len(self.resource.types) == 1:
             return READERS[self.resource.api_version, self.resource.kind]
         return READERS[_TYPE.decode(self.raw).apiVersion, self.resource.kind]
 

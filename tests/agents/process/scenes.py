@@ -22,11 +22,11 @@ from reprieve.agents.process.agent import ProcessAgent
 from reprieve.agents.process.machine import Machine
 from reprieve.agents.process.process_table import living, send
 from reprieve.agents.process.remains import marked
+from reprieve.manifests.kinds import EVENTS, NODES, PODS
 from reprieve.model.clock import system_clock
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS, NODES, PODS
 
 Data = dict[str, Any]
 NODE = "here"

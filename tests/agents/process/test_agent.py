@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reprieve.agents.process.node import NOT_READY_TAINT
+from reprieve.manifests.kinds import CONFIG_MAPS, NODES, PODS
 from reprieve.stores.errors import BadRequest, NotFound
-from reprieve.stores.resources import CONFIG_MAPS, NODES, PODS
 from tests.agents.process.scenes import NODE, Scene, condition, container_in, play, pod_of, shell, terminated, until
 
 # As in Kubernetes, two dollar signs in a command become one.

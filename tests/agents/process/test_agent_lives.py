@@ -13,7 +13,7 @@ from reprieve.agents.process.containers import Exit
 from reprieve.agents.process.process_table import living
 from reprieve.agents.process.remains import marked
 from reprieve.agents.process.slots import Slot
-from reprieve.stores.resources import PODS
+from reprieve.manifests.kinds import PODS
 from tests.agents.process.scenes import Scene, condition, container_in, play, pod_of, shell, terminated, until
 
 FAILS_ONCE = "echo run; [ -e again ] && exec sleep 600; : > again; exit 7"

@@ -15,10 +15,11 @@ from reprieve.agents.process.machine import Machine
 from reprieve.agents.process.remains import marked
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane
+from reprieve.embedded_plane import open_plane
+from reprieve.manifests.kinds import JOBS, PODS, PRIORITY_CLASSES
 from reprieve.model.clock import system_clock
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.records import Record
-from reprieve.stores.resources import JOBS, PODS, PRIORITY_CLASSES
 from tests.agents.process.scenes import until
 
 SMALL = Machine(name="here", milli_cpu=2000, memory=4 << 30)
@@ -26,7 +27,7 @@ SMALL = Machine(name="here", milli_cpu=2000, memory=4 << 30)
 
 @asynccontextmanager
 async def a_plane(directory: Path) -> AsyncIterator[ControlPlane]:
-    plane = ControlPlane.open(directory, system_clock, Settings())
+    plane = open_plane(directory, system_clock, Settings())
     plane.add(ProcessAgent(plane.store, system_clock, directory / "agent", machine=SMALL))
     await plane.start()
     try:

@@ -21,12 +21,12 @@ from reprieve.agents.process import process_table
 from reprieve.agents.process.agent import AgentRunsAlready, ProcessAgent
 from reprieve.agents.process.containers import Directory
 from reprieve.agents.process.remains import marked
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.model.clock import system_clock
 from reprieve.stores.caches import Cache
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Unavailable
 from reprieve.stores.records import Record
-from reprieve.stores.resources import NODES, PODS
 from tests.agents.process.scenes import (
     MACHINE,
     PATIENCE,

@@ -12,21 +12,12 @@ from reprieve.configuration import Settings, own_plane
 from reprieve.controllers.federation.detector import Detector
 from reprieve.controllers.garbage import GarbageCollector
 from reprieve.manifests.karmada import CLUSTER_POLICY_ANNOTATION, POLICY_ANNOTATION
+from reprieve.manifests.kinds import BINDINGS, DEPLOYMENTS, JOBS, PRIORITY_CLASSES
 from reprieve.model.clock import Clock
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, JOBS, PRIORITY_CLASSES
-from tests.builders.federation import (
-    CLUSTER_POLICIES,
-    DEPLOYMENTS,
-    DIVIDED,
-    DUPLICATED,
-    POLICIES,
-    deployment,
-    job,
-    policy,
-)
+from tests.builders.federation import CLUSTER_POLICIES, DIVIDED, DUPLICATED, POLICIES, deployment, job, policy
 from tests.builders.pods import Dict
 from tests.controllers.harness import (
     Lagging,

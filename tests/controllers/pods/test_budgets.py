@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from reprieve.controllers.pods.budgets import BudgetController, desired_healthy
-from reprieve.controllers.pods.deployments import DEPLOYMENTS, DeploymentController
+from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
 from reprieve.manifests.core import PodDisruptionBudgetSpec
+from reprieve.manifests.kinds import BUDGETS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS
 from reprieve.model.clock import Clock
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import TooManyRequests
-from reprieve.stores.resources import BUDGETS, NODES, PODS, REPLICA_SETS
 from tests.controllers.harness import Agent, condition_of, in_virtual_time, pods_in, running, status_of, template
 
 

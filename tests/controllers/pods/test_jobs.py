@@ -12,9 +12,9 @@ import pytest
 from reprieve.controllers.garbage import GarbageCollector
 from reprieve.controllers.pods.job_indexes import read_indexes, write_indexes
 from reprieve.controllers.pods.jobs import JobController
+from reprieve.manifests.kinds import JOBS, PODS, find_resource
 from reprieve.model.clock import Clock
 from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.resources import JOBS, PODS, find_resource
 from tests.controllers.harness import (
     Agent,
     Lagging,

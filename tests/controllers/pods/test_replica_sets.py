@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from reprieve.controllers.garbage import GarbageCollector
-from reprieve.controllers.pods.deployments import DEPLOYMENTS, DeploymentController
+from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
+from reprieve.manifests.kinds import DEPLOYMENTS, PODS, REPLICA_SETS, find_resource
 from reprieve.model.clock import Clock
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS, REPLICA_SETS, find_resource
 from tests.controllers.harness import (
     Agent,
     Lagging,

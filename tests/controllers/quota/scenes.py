@@ -18,11 +18,12 @@ from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.status import QuotaStatus
 from reprieve.controllers.runner import Controller
+from reprieve.manifests.kinds import EVENTS, PODS, QUOTA_WORKLOADS, resource_of
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, precise_timestamp, run_virtually
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS, PODS, QUOTA_WORKLOADS, Resource, resource_of
 from tests.builders.pods import Dict, node
 from tests.builders.quota import flavor, queue
 

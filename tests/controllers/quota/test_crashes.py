@@ -12,8 +12,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from reprieve.controllers.pods.templates import is_finished
+from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock, run_virtually
-from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.stores.writing import has_condition
 from tests.builders.pods import pod
 from tests.controllers.quota.scenes import QUEUE_LABEL, Scene, condition, job, scene, template_bytes

@@ -6,12 +6,13 @@ import msgspec
 import pytest
 
 from reprieve.controllers.pods.templates import is_finished
+from reprieve.manifests.kinds import JOBS, PODS, PROPAGATION_POLICIES, QUOTA_WORKLOADS, RESOURCE_FLAVORS
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import Invalid
-from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS, RESOURCE_FLAVORS, Resource, named
 from tests.builders.pods import manifest, metadata
 from tests.controllers.quota.scenes import Scene, condition, job, message, play, started, template_bytes
 
-POLICIES: Resource = named("policy.karmada.io", "PropagationPolicy")
+POLICIES: Resource = PROPAGATION_POLICIES
 
 
 def test_partial_admission_lowers_the_parallelism_and_eviction_restores_it() -> None:

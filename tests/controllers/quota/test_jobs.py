@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS, Resource, named
+from reprieve.manifests.kinds import JOBS, PODS, PROPAGATION_POLICIES, QUOTA_WORKLOADS
+from reprieve.manifests.resource import Resource
 from tests.builders.pods import Dict, manifest, metadata, priority_class
 from tests.builders.quota import KUEUE, flavor
 from tests.controllers.quota.scenes import GPU_NODES, TOLERATION, Scene, job, play, started
 
-POLICIES: Resource = named("policy.karmada.io", "PropagationPolicy")
+POLICIES: Resource = PROPAGATION_POLICIES
 
 
 def workload_priority_class(name: str, value: int) -> Dict:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from reprieve.stores.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, QUOTA_WORKLOADS, Resource
+from reprieve.manifests.kinds import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, QUOTA_WORKLOADS
+from reprieve.manifests.resource import Resource
 from tests.builders.quota import workload
 from tests.controllers.quota.scenes import Scene, condition, job, message, play
 

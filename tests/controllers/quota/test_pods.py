@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import PODS, QUOTA_WORKLOADS
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
 from tests.builders.pods import Dict, pod
 from tests.builders.quota import workload
 from tests.controllers.quota.scenes import QUEUE_LABEL, TOLERATION, Scene, condition, message, play

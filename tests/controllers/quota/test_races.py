@@ -8,8 +8,8 @@ import pytest
 
 from reprieve.controllers.garbage import GarbageCollector
 from reprieve.controllers.pods.templates import is_finished
+from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.stores.protocol import Propagation
-from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
 from tests.controllers.quota.scenes import Scene, condition, job, play, started, template_bytes
 
 

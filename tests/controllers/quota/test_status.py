@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from reprieve.manifests.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS, RESOURCE_FLAVORS
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS, RESOURCE_FLAVORS
 from tests.builders.quota import flavor, queue, workload
 from tests.controllers.quota.scenes import Scene, condition, message, play
 

@@ -11,6 +11,7 @@ import pytest
 
 from reprieve.agents.hollow.clusters import HollowClusters
 from reprieve.controllers.federation.detector import Detector
+from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS
 from reprieve.model.clock import Clock
 from reprieve.policies.federation.holds import HOLD_ANNOTATION, hold_of
 from reprieve.policies.federation.policy import FederationPolicy
@@ -20,9 +21,8 @@ from reprieve.scheduler.federation import effects as effects_federation
 from reprieve.scheduler.mirror import Mirror
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict
-from reprieve.stores.resources import BINDINGS, CLUSTERS
 from reprieve.world import World
-from tests.builders.federation import DEPLOYMENTS, DIVIDED, DUPLICATED, SETTINGS, Dict, Plane, deployment
+from tests.builders.federation import DIVIDED, DUPLICATED, SETTINGS, Dict, Plane, deployment
 from tests.controllers.harness import Crash, Mortal, in_virtual_time, live_through_crashes, running, told, until
 
 Story = Callable[[Plane], Awaitable[None]]

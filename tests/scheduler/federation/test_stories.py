@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from reprieve.agents.hollow.clusters import hollow_cluster
+from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS, JOBS, PODS
 from reprieve.policies.federation.holds import HOLD_ANNOTATION
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, CLUSTERS, JOBS, PODS, named
 from tests.builders import federation as federated
 from tests.planes.running import Dict, Plane, condition, live
-
-DEPLOYMENTS = named("apps", "Deployment")
 
 
 async def _federation(plane: Plane, grace: int = 20, **clusters: int) -> None:

@@ -8,8 +8,8 @@ from datetime import datetime
 import pytest
 
 from reprieve.configuration import Settings
+from reprieve.manifests.kinds import BUDGETS, JOBS, PODS, REPLICA_SETS
 from reprieve.scheduler.holds import HOLD
-from reprieve.stores.resources import BUDGETS, JOBS, PODS, REPLICA_SETS
 from tests.builders.pods import budget
 from tests.planes.running import Dict, Plane, condition, job, live, pod, replica_set
 

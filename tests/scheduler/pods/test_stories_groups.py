@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import POD_GROUPS, PODS
 from reprieve.scheduler.holds import HOLD
-from reprieve.stores.resources import POD_GROUPS, PODS
 from tests.builders.pods import in_workload, pod_group, workload
 from tests.planes.running import Dict, Plane, condition, job, live, pod
 

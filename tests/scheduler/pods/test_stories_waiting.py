@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.stores.resources import JOBS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES, REPLICA_SETS
+from reprieve.manifests.kinds import JOBS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES, REPLICA_SETS
 from tests.builders.pods import pod_group
 from tests.planes.running import Dict, Plane, job, live, pod, replica_set
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reprieve.configuration import Settings
-from reprieve.stores.resources import BINDINGS, CLUSTERS, NODES, PODS, resource_of
-from tests.builders.federation import DEPLOYMENTS, POLICIES, deployment, policy
+from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS, NODES, PODS, resource_of
+from tests.builders.federation import POLICIES, deployment, policy
 from tests.builders.pods import in_workload, manifest, metadata, pod_group, workload
 from tests.planes.running import Plane, live
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.scheduler.queues.configuration import ACCEPTED, read_queues
-from reprieve.stores.resources import CONFIG_MAPS
 from tests.builders.queues import queues, tree
 from tests.planes.running import Dict, Plane, live
 

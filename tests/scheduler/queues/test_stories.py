@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import CONFIG_MAPS, PODS
 from reprieve.scheduler.queues.configuration import ACCEPTED
 from reprieve.scheduler.queues.limits import SINCE
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CONFIG_MAPS, PODS
 from tests.builders.queues import queues, tree
 from tests.planes.running import Dict, Plane, condition, job, live, pod, replica_set
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reprieve.configuration import FairSharing, Quota, Settings
+from reprieve.manifests.kinds import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, PODS, QUOTA_WORKLOADS
 from reprieve.scheduler.holds import HOLD
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, PODS, QUOTA_WORKLOADS
 from tests.builders.quota import flavor, queue
 from tests.planes.running import Dict, Plane, condition, job, live, pod
 

@@ -8,22 +8,21 @@ from typing import Any
 import pytest
 
 from reprieve.manifests.admission import Neighbours
-from reprieve.manifests.kueue import Cohort, CohortSpec
-from reprieve.manifests.meta import ObjectMeta
-from reprieve.stores.errors import Forbidden, Invalid
-from reprieve.stores.resources import (
+from reprieve.manifests.kinds import (
     CLUSTER_QUEUES,
+    COHORTS,
     JOBS,
     NODES,
     PODS,
     PRIORITY_CLASSES,
     QUOTA_WORKLOADS,
     REPLICA_SETS,
-    named,
+    RESOURCE_FLAVORS,
 )
+from reprieve.manifests.kueue import Cohort, CohortSpec
+from reprieve.manifests.meta import ObjectMeta
+from reprieve.stores.errors import Forbidden, Invalid
 from tests.stores.embedded.scene import Scene, job, node, pod
-
-COHORTS = named("kueue.x-k8s.io", "Cohort")
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def test_warnings_refuse_nothing(scene: Scene) -> None:
     _class(scene, "two", 2, globalDefault=True)
     quota = {"name": "cpu", "nominalQuota": 1}
     group = {"coveredResources": ["cpu"], "flavors": [{"name": "unknown", "resources": [quota]}]}
-    scene.create(named("kueue.x-k8s.io", "ResourceFlavor"), {"metadata": {"name": "known"}})
+    scene.create(RESOURCE_FLAVORS, {"metadata": {"name": "known"}})
     scene.create(CLUSTER_QUEUES, {"metadata": {"name": "q"}, "spec": {"resourceGroups": [group]}})
 
 

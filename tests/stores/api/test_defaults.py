@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import BUDGETS, DAEMON_SETS, JOBS, NAMESPACES, NODES, PODS, QUOTA_WORKLOADS, REPLICA_SETS
 from reprieve.stores.api.mutations import mutate
-from reprieve.stores.resources import BUDGETS, JOBS, NAMESPACES, NODES, PODS, QUOTA_WORKLOADS, REPLICA_SETS, named
 from tests.stores.embedded.scene import Scene, job, node, pod
 
 QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
@@ -97,7 +97,7 @@ def test_controllers(scene: Scene) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
     spec = scene.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"template": template}}).data["spec"]
     assert (spec["replicas"], spec["selector"]) == (1, {"matchLabels": {"a": "b"}})
-    daemons = named("apps", "DaemonSet")
+    daemons = DAEMON_SETS
     assert (
         "replicas"
         not in scene.create(daemons, {"metadata": {"name": "d"}, "spec": {"template": template}}).data["spec"]

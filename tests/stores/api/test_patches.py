@@ -9,10 +9,11 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 
+from reprieve.manifests.kinds import CLUSTER_QUEUES, CLUSTERS, PODS
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.json_patch import BadPatch, PatchFailed
 from reprieve.stores.api.patches import MEDIA_TYPES, UnsupportedPatch, apply_patch, merge_patch, patch_type
 from reprieve.stores.protocol import PatchType
-from reprieve.stores.resources import CLUSTER_QUEUES, CLUSTERS, PODS, Resource
 from tests.stores.api.json_data import ANYTHING, SCALARS, documents
 
 Dict = dict[str, Any]

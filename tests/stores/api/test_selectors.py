@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reprieve.manifests.kinds import CLUSTER_QUEUES, EVENTS, NAMESPACES, NODES, PODS
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.selectors import BadSelector, field_selector, label_selector, matcher
-from reprieve.stores.resources import CLUSTER_QUEUES, EVENTS, NAMESPACES, NODES, PODS, Resource
 
 LABELS = {"app": "web", "tier": "front", "empty": "", "example.com/team": "a"}
 MATCHES = [

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import BUDGETS, CONFIG_MAPS, PODS, find_resource
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.json_patch import BadPatch
 from reprieve.stores.api.strategic import strategic_merge
 
@@ -64,7 +66,7 @@ MERGED: list[tuple[str, Items, Dict, Items]] = [
 
 @pytest.mark.parametrize(("current", "patch", "want"), [case[1:] for case in MERGED], ids=[case[0] for case in MERGED])
 def test_containers(current: Items, patch: Dict, want: Items) -> None:
-    assert strategic_merge(pod(*current), patch, "Pod") == pod(*want)
+    assert strategic_merge(pod(*current), patch, PODS) == pod(*want)
 
 
 KEYS = [
@@ -98,10 +100,16 @@ def at(path: str, value: Any) -> Dict:
     return value  # type: ignore[no-any-return]
 
 
+def resource(kind: str) -> Resource:
+    found = find_resource(kind)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize(("kind", "path", "key"), KEYS)
 def test_lists_that_are_merged_by_their_key(kind: str, path: str, key: str) -> None:
     current = at(path, [{key: "1", "kept": 1}, {key: "2"}])
-    assert strategic_merge(current, at(path, [{key: "1", "x": 1}]), kind) == at(
+    assert strategic_merge(current, at(path, [{key: "1", "x": 1}]), resource(kind)) == at(
         path, [{key: "1", "kept": 1, "x": 1}, {key: "2"}]
     )
 
@@ -113,7 +121,7 @@ def test_lists_inside_containers(containers: str, field: str) -> None:
     current = at(f"spec.{containers}", [container("c", **{name: [{key: 1, "value": "x"}, {key: 2}]})])
     patch = at(f"spec.{containers}", [container("c", **{name: [{key: 2, "value": "y"}]})])
     want = [container("c", **{name: [{key: 1, "value": "x"}, {key: 2, "value": "y"}]})]
-    assert strategic_merge(current, patch, "Pod") == at(f"spec.{containers}", want)
+    assert strategic_merge(current, patch, PODS) == at(f"spec.{containers}", want)
 
 
 REPLACED = [
@@ -129,13 +137,13 @@ REPLACED = [
 @pytest.mark.parametrize(("kind", "path"), REPLACED)
 def test_lists_that_are_replaced(kind: str, path: str) -> None:
     current, patch = at(path, [{"key": "a", "name": "a"}]), at(path, [{"key": "b", "name": "b"}])
-    assert strategic_merge(current, patch, kind) == patch
+    assert strategic_merge(current, patch, resource(kind)) == patch
 
 
 def test_the_selector_of_a_budget_is_replaced() -> None:
     current = at("spec.selector", {"matchLabels": {"app": "a", "tier": "x"}})
     patch = at("spec.selector", {"matchLabels": {"app": "b"}})
-    assert strategic_merge(current, patch, "PodDisruptionBudget") == patch
+    assert strategic_merge(current, patch, BUDGETS) == patch
 
 
 def finalizers(*names: str) -> Dict:
@@ -158,11 +166,11 @@ FINALIZERS: list[tuple[str, Dict, list[str]]] = [
 
 @pytest.mark.parametrize(("patch", "want"), [case[1:] for case in FINALIZERS], ids=[case[0] for case in FINALIZERS])
 def test_finalizers_are_a_set(patch: Dict, want: list[str]) -> None:
-    assert strategic_merge(finalizers("a", "b"), patch, "Pod") == finalizers(*want)
+    assert strategic_merge(finalizers("a", "b"), patch, PODS) == finalizers(*want)
 
 
 def test_all_finalizers_are_removed_with_null() -> None:
-    assert strategic_merge(finalizers("a"), {"metadata": {"finalizers": None}}, "Pod") == {"metadata": {}}
+    assert strategic_merge(finalizers("a"), {"metadata": {"finalizers": None}}, PODS) == {"metadata": {}}
 
 
 OBJECTS: list[tuple[str, Dict, Dict, Dict]] = [
@@ -179,24 +187,24 @@ OBJECTS: list[tuple[str, Dict, Dict, Dict]] = [
     ("current", "patch", "want"), [case[1:] for case in OBJECTS], ids=[case[0] for case in OBJECTS]
 )
 def test_directives_in_objects(current: Dict, patch: Dict, want: Dict) -> None:
-    assert strategic_merge({"data": current}, {"data": patch}, "ConfigMap") == {"data": want}
+    assert strategic_merge({"data": current}, {"data": patch}, CONFIG_MAPS) == {"data": want}
 
 
 def test_a_volume_changes_its_source_with_retain_keys() -> None:
     current = at("spec.volumes", [{"name": "v", "emptyDir": {}}])
     patch = at("spec.volumes", [{"$retainKeys": ["name", "hostPath"], "name": "v", "hostPath": {"path": "/x"}}])
-    assert strategic_merge(current, patch, "Pod") == at("spec.volumes", [{"name": "v", "hostPath": {"path": "/x"}}])
+    assert strategic_merge(current, patch, PODS) == at("spec.volumes", [{"name": "v", "hostPath": {"path": "/x"}}])
 
 
 def test_a_list_that_only_its_sender_knows_to_be_merged() -> None:
     current = at("spec.newer", [{"id": 1, "kept": True}, {"id": 2}])
     patch = {"spec": {"newer": [{"id": 2, "x": 1}], "$setElementOrder/newer": [{"id": 2}, {"id": 1}]}}
-    assert strategic_merge(current, patch, "Pod") == at("spec.newer", [{"id": 2, "x": 1}, {"id": 1, "kept": True}])
+    assert strategic_merge(current, patch, PODS) == at("spec.newer", [{"id": 2, "x": 1}, {"id": 1, "kept": True}])
 
 
 def test_a_number_and_a_text_are_different_keys() -> None:
     current = pod(container("c", ports=[{"containerPort": 80}]))
-    patched = strategic_merge(current, pod(container("c", ports=[{"containerPort": "80"}])), "Pod")
+    patched = strategic_merge(current, pod(container("c", ports=[{"containerPort": "80"}])), PODS)
     assert patched == pod(container("c", ports=[{"containerPort": "80"}, {"containerPort": 80}]))
 
 
@@ -239,5 +247,5 @@ BAD: list[tuple[Dict, str]] = [
 @pytest.mark.parametrize(("patch", "want"), BAD)
 def test_what_is_wrong_is_named_with_its_place(patch: Dict, want: str) -> None:
     with pytest.raises(BadPatch) as failure:
-        strategic_merge(pod(A, B, nodeName="n1"), patch, "Pod")
+        strategic_merge(pod(A, B, nodeName="n1"), patch, PODS)
     assert str(failure.value) == want

@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from reprieve.manifests.kinds import NAMESPACES, NODES, PODS
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import START
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.records import Record
-from reprieve.stores.resources import NAMESPACES, NODES, PODS, Resource
 
 Data = dict[str, Any]
 Result = TypeVar("Result")

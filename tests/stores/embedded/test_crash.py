@@ -9,18 +9,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from reprieve.manifests.kinds import BUDGETS, CONFIG_MAPS, PODS
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BUDGETS, CONFIG_MAPS, PODS
 from tests.stores.embedded.scene import Scene, at_once
 
 _ROUNDS = 12
 # Writes without a pause and says each write after it was acknowledged: the store's version, the pod, what it then was.
 _WRITER = """
 import asyncio, json, random, sys
-from reprieve.clock import system_clock
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.model.clock import system_clock
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
-from reprieve.stores.resources import BUDGETS, NODES, PODS, resource_of
+from reprieve.manifests.kinds import BUDGETS, NODES, PODS, resource_of
 
 async def once(store, number):
     name = f"p{random.randrange(20)}"
@@ -125,10 +125,10 @@ def _allowed(budget: Record) -> int:
 # A disk that takes no more: files of this process may not grow beyond a limit, and later they may again.
 _FULL = """
 import asyncio, resource, signal, sys
-from reprieve.clock import system_clock
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.model.clock import system_clock
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Unavailable
-from reprieve.stores.resources import CONFIG_MAPS
+from reprieve.manifests.kinds import CONFIG_MAPS
 
 async def main():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import CONFIG_MAPS, JOBS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from reprieve.model.clock import timestamp
 from reprieve.stores.errors import Conflict, Forbidden, Invalid, NotFound
-from reprieve.stores.resources import CONFIG_MAPS, JOBS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from tests.stores.embedded.scene import Scene, job, node, pod
 
 

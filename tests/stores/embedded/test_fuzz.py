@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprieve.manifests.registry import READERS
+from reprieve.manifests.kinds import READERS, RESOURCES
+from reprieve.manifests.resource import Resource
 from reprieve.manifests.shapes import sample, type_at
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
-from reprieve.stores.resources import RESOURCES, Resource
 from tests.stores.api.json_data import ANYTHING
 from tests.stores.embedded.scene import Scene, at_once
 

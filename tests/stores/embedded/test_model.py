@@ -16,8 +16,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.stores.errors import AlreadyExists, Conflict, Expired, NotFound, StoreError
-from reprieve.stores.resources import NODES, PODS
 from tests.stores.embedded.scene import Scene, at_once, node, pod
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import BUDGETS, NODES, PODS
 from reprieve.model.clock import timestamp
 from reprieve.stores.errors import Conflict, Invalid, NotFound, StoreError, TooManyRequests
-from reprieve.stores.resources import BUDGETS, NODES, PODS
 from tests.stores.embedded.scene import Scene, node, pod
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reprieve.manifests.kinds import CLUSTER_QUEUES, CONFIG_MAPS, EVENTS, JOBS, LOCAL_QUEUES, NODES, PODS
 from reprieve.model.clock import timestamp
 from reprieve.stores.api.versions import in_version
 from reprieve.stores.errors import (
@@ -20,7 +21,6 @@ from reprieve.stores.errors import (
     TooLarge,
     Unavailable,
 )
-from reprieve.stores.resources import CLUSTER_QUEUES, CONFIG_MAPS, EVENTS, JOBS, LOCAL_QUEUES, NODES, PODS
 from tests.stores.embedded.scene import Scene, at_once, job, node, pod
 
 
@@ -290,7 +290,7 @@ def test_a_status_is_checked_too(scene: Scene) -> None:
 
 
 def test_events_are_dropped_when_old_or_too_many(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reprieve.stores.retention.MOST", 100)
+    monkeypatch.setattr("reprieve.stores.embedded.retention.MOST", 100)
 
     def say(count: int, base: str) -> None:
         for number in range(count):

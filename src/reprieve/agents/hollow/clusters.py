@@ -21,6 +21,7 @@ import msgspec
 from reprieve.agents.hollow.nodes import RUN_SECONDS, seconds_in
 from reprieve.controllers.runner import Controller
 from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
+from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import Clock, timestamp
 from reprieve.model.resources import QuantityError, Resources, print_amount
@@ -29,7 +30,6 @@ from reprieve.policies.federation.holds import PLACED_ANNOTATION
 from reprieve.policies.federation.ledger import Usage
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
 from reprieve.stores.writing import has_condition, is_leaving, moment_of, set_condition
 from reprieve.texts import federation as texts
 

@@ -15,12 +15,12 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any
 
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.model.clock import Clock, timestamp
 from reprieve.stores.caches import GATHER, Cache
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import NODES, PODS
 
 _log = logging.getLogger(__name__)
 

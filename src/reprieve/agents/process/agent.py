@@ -29,13 +29,13 @@ from reprieve.agents.process.pods import STOP_GRACE, PodWorker
 from reprieve.agents.process.shim_starter import shim_lives
 from reprieve.controllers.pods.templates import is_finished
 from reprieve.controllers.runner import Controller
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.problems import ReprieveError
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Resources
 from reprieve.stores.errors import BadRequest, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import NODES, PODS
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import agents as texts
 

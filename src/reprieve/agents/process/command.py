@@ -31,12 +31,12 @@ from reprieve.agents.process.specs import (
     Variable,
     VariableSource,
 )
+from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.pods import Container
 from reprieve.model.resources import CPU, Quantity, QuantityError, Resources
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CONFIG_MAPS
 from reprieve.texts import agents as texts
 
 _SOURCES = ("value", "fieldRef", "resourceFieldRef", "configMapKeyRef")

@@ -13,9 +13,9 @@ from reprieve.cli.kinds import unit_in
 from reprieve.cli.logs import owners_of, pods_of
 from reprieve.cli.show import show_decision, show_spared, table
 from reprieve.client.errors import Refused
-from reprieve.manifests.registry import unit_name
+from reprieve.manifests.kinds import EVENTS, QUOTA_WORKLOADS, unit_name
+from reprieve.manifests.resource import Resource
 from reprieve.planning.result import Decision
-from reprieve.stores.resources import EVENTS, QUOTA_WORKLOADS, Resource
 from reprieve.texts import history
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
+from reprieve.manifests.kinds import JOBS, POD_GROUPS, PRIORITY_CLASSES
 from reprieve.manifests.problems import nearest
 from reprieve.model.resources import QuantityError, amount
-from reprieve.stores.resources import JOBS, POD_GROUPS, PRIORITY_CLASSES
 from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.cli.usage import BadUsage
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.model.resources import QuantityError, amount
 from reprieve.stores.protocol import Store
-from reprieve.stores.resources import NODES, PODS
 from reprieve.texts import cli as texts
 
 _POOL = "reprieve.scheduling/pool"

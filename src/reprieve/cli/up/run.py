@@ -28,6 +28,7 @@ from reprieve.client.connection import Client
 from reprieve.client.paths import short_name
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane, calm_garbage_collection
+from reprieve.embedded_plane import open_plane
 from reprieve.model.clock import system_clock
 from reprieve.server import Serving, create_app, serve
 from reprieve.texts import cli as texts
@@ -125,7 +126,7 @@ async def _opened(setup: Setup) -> AsyncIterator[tuple[ControlPlane, list[str]]]
     """The control plane with its nodes, and what there is to say about it; nothing runs yet."""
     names: dict[str, Any] = {"names": setup.names} if setup.names else {}
     try:
-        plane = ControlPlane.open(setup.directory, system_clock, setup.settings, shadow=setup.shadow, **names)
+        plane = open_plane(setup.directory, system_clock, setup.settings, shadow=setup.shadow, **names)
     except (ValueError, sqlite3.Error) as error:
         raise BadUsage(str(error)) from error
     except OSError as error:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reprieve.cli.figures import GPU, NodeUse, node_uses, of_all, waiting_pods
-from reprieve.stores.resources import NODES, PODS
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.texts import cli as texts
 from reprieve.texts import history
 

@@ -24,6 +24,17 @@ from reprieve.manifests.karmada import (
     PropagationPolicy,
     ResourceBinding,
 )
+from reprieve.manifests.kinds import (
+    BINDINGS,
+    CLUSTER_PROPAGATION_POLICIES,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    JOBS,
+    PRIORITY_CLASSES,
+    PROPAGATION_POLICIES,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+)
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Quantity, Resources
 from reprieve.policies.federation.propagation import (
@@ -37,15 +48,14 @@ from reprieve.stores import writing
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, JOBS, PRIORITY_CLASSES, REPLICA_SETS, named
 from reprieve.world import World
 
 TemplateKey = tuple[str, str, str]
-POLICIES = named("policy.karmada.io", "PropagationPolicy"), named("policy.karmada.io", "ClusterPropagationPolicy")
+POLICIES = PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES
 TEMPLATES = (
-    named("apps", "Deployment"),
-    named("apps", "StatefulSet"),
-    named("apps", "DaemonSet"),
+    DEPLOYMENTS,
+    STATEFUL_SETS,
+    DAEMON_SETS,
     REPLICA_SETS,
     JOBS,
 )

@@ -13,18 +13,16 @@ from collections.abc import Hashable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from reprieve.controllers.pods.deployments import DEPLOYMENTS
 from reprieve.controllers.pods.templates import is_finished, is_ready
 from reprieve.controllers.runner import Controller, own_key, patience_for
 from reprieve.manifests.core import PodDisruptionBudgetSpec
+from reprieve.manifests.kinds import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
 from reprieve.model.clock import Clock
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BUDGETS, PODS, REPLICA_SETS, named
 from reprieve.stores.writing import controller_of, is_leaving, moment_of, set_condition
 from reprieve.texts import controllers as texts
 
-STATEFUL_SETS = named("apps", "StatefulSet")
 _REMEMBERED = timedelta(minutes=2)
 _ANY = ("", "")
 

@@ -16,10 +16,10 @@ import msgspec
 
 from reprieve.controllers.pods.templates import TemplateController
 from reprieve.controllers.runner import controller_key, own_key
+from reprieve.manifests.kinds import DEPLOYMENTS, REPLICA_SETS
 from reprieve.model.clock import Clock
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import REPLICA_SETS, named
 from reprieve.stores.writing import (
     controller_of,
     controller_uid,
@@ -30,7 +30,6 @@ from reprieve.stores.writing import (
 )
 from reprieve.texts import controllers as texts
 
-DEPLOYMENTS = named("apps", "Deployment")
 _HASH = "pod-template-hash"
 _DEFAULT_HISTORY = 10
 

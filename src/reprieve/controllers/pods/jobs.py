@@ -34,11 +34,11 @@ from reprieve.controllers.pods.templates import (
     wait_after_failures,
 )
 from reprieve.controllers.runner import own_key, patience_for
+from reprieve.manifests.kinds import JOBS, PODS
 from reprieve.model.clock import Clock
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import JOBS, PODS
 from reprieve.stores.writing import controller_of, drop_finalizer, finalizers_of, is_leaving
 from reprieve.texts import controllers as texts
 

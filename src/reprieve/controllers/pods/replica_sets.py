@@ -27,11 +27,11 @@ from reprieve.controllers.pods.templates import (
     was_disrupted,
 )
 from reprieve.controllers.runner import OWNED, controller_key, own_key, patience_for
+from reprieve.manifests.kinds import PODS, REPLICA_SETS
 from reprieve.model.clock import Clock
 from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS, REPLICA_SETS
 from reprieve.stores.writing import controller_uid, is_leaving
 from reprieve.texts import controllers as texts
 

@@ -7,16 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reprieve.controllers.runner import Controller
+from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGATION_POLICIES
 from reprieve.model.clock import Clock
 from reprieve.policies.federation.propagation import selected_by
 from reprieve.stores.caches import Cache
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS, named
 from reprieve.stores.writing import find_condition, has_condition, is_leaving, moment_of, owner_reference
 
-PROPAGATION_POLICIES = named("policy.karmada.io", "PropagationPolicy")
-CLUSTER_PROPAGATION_POLICIES = named("policy.karmada.io", "ClusterPropagationPolicy")
 _FIRST_DELAY, _LONGEST_DELAY = timedelta(seconds=10), timedelta(minutes=6)
 
 

@@ -20,10 +20,10 @@ from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import priority, shapes
 from reprieve.controllers.quota.owners import QuotaOwners
 from reprieve.controllers.runner import OWNED, controller_key, own_key
+from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.stores.writing import controller_of, controller_uid, has_condition, is_leaving
 from reprieve.texts import quota_lives
 

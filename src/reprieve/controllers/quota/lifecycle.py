@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.runner import Controller, own_key
+from reprieve.manifests.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS
 from reprieve.stores.writing import conditions_of, find_condition, is_leaving, owner_references
 from reprieve.texts import quota_lives
 

@@ -8,12 +8,12 @@ from typing import Any
 from reprieve.controllers.pods.templates import TemplateController
 from reprieve.controllers.quota import priority, shapes
 from reprieve.controllers.quota.conditions import without_finalizer
+from reprieve.manifests.kinds import PRIORITY_CLASSES, QUOTA_WORKLOADS, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
 from reprieve.manifests.kueue_annotations import unreadable
 from reprieve.model.clock import Clock
 from reprieve.stores.errors import Invalid
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PRIORITY_CLASSES, QUOTA_WORKLOADS, RESOURCE_FLAVORS
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import quota_lives
 
@@ -27,7 +27,7 @@ class QuotaOwners(TemplateController):
         super().__init__(store, clock)
         self._told: set[tuple[str, str, str]] = set()
         """What was wrong with whom: it is told once."""
-        self._own_classes = self.watch(priority.WORKLOAD_PRIORITY_CLASSES, self._of_class)
+        self._own_classes = self.watch(WORKLOAD_PRIORITY_CLASSES, self._of_class)
         self._classes = self.watch(PRIORITY_CLASSES, self._of_class)
         self._flavors = self.watch(RESOURCE_FLAVORS, lambda flavor: self.on_flavor(flavor.name))
 

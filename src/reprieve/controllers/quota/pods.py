@@ -16,13 +16,13 @@ from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import pod_groups as groups
 from reprieve.controllers.quota import priority, shapes
 from reprieve.controllers.quota.owners import QuotaOwners
+from reprieve.manifests.kinds import PODS, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.model.clock import Clock
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
 from reprieve.stores.writing import finalizers_of, is_leaving, set_condition
 from reprieve.texts import quota_lives
 

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 from reprieve.manifests.priorities import PriorityClasses
 from reprieve.stores.caches import Cache
 from reprieve.stores.records import Record
-from reprieve.stores.resources import named
 
-WORKLOAD_PRIORITY_CLASSES = named("kueue.x-k8s.io", "WorkloadPriorityClass")
 PRIORITY_CLASS_LABEL = "kueue.x-k8s.io/priority-class"
 _GROUPS = {"WorkloadPriorityClass": "kueue.x-k8s.io", "PriorityClass": "scheduling.k8s.io"}
 ClassName = tuple[str, str]

@@ -12,19 +12,20 @@ from typing import Any
 from reprieve.configuration import Settings
 from reprieve.controllers.quota.figures import Figures, queue_figures
 from reprieve.controllers.runner import Controller
-from reprieve.model.clock import Clock
-from reprieve.policies.quota.world import QuotaWorld
-from reprieve.stores.protocol import Store
-from reprieve.stores.records import Record
-from reprieve.stores.resources import (
+from reprieve.manifests.kinds import (
     CLUSTER_QUEUES,
+    COHORTS,
     LOCAL_QUEUES,
     PRIORITY_CLASSES,
     QUOTA_WORKLOADS,
     RESOURCE_FLAVORS,
-    Resource,
-    named,
+    WORKLOAD_PRIORITY_CLASSES,
 )
+from reprieve.manifests.resource import Resource
+from reprieve.model.clock import Clock
+from reprieve.policies.quota.world import QuotaWorld
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
 from reprieve.stores.writing import set_condition
 from reprieve.texts import quota_lives
 from reprieve.world import World
@@ -33,9 +34,9 @@ GATHER = 0.5
 """For how many seconds changes are gathered before they are counted."""
 _ALL = "all"
 _FOLLOWED = (
-    named("kueue.x-k8s.io", "Cohort"),
+    COHORTS,
     RESOURCE_FLAVORS,
-    named("kueue.x-k8s.io", "WorkloadPriorityClass"),
+    WORKLOAD_PRIORITY_CLASSES,
     PRIORITY_CLASSES,
     QUOTA_WORKLOADS,
 )

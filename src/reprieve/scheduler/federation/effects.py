@@ -12,6 +12,7 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import precise_timestamp
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED, BindingFacts
@@ -33,7 +34,6 @@ from reprieve.scheduler.federation.annotations import annotate, annotations_of, 
 from reprieve.scheduler.federation.evictions import evict
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS, CLUSTER_BINDINGS
 from reprieve.stores.writing import conditions_of, find_condition, has_condition, modify
 from reprieve.texts import federation as texts
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from reprieve.manifests.kinds import BINDINGS
 from reprieve.model.clock import timestamp
 from reprieve.policies.federation.bindings import PREEMPTED
 from reprieve.policies.federation.holds import EVICTED_ANNOTATION, Eviction, Hold, HoldVictim, evictions_of, written
@@ -16,7 +17,6 @@ from reprieve.scheduler.context import Context
 from reprieve.scheduler.federation.annotations import annotations_of, say, together
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import BINDINGS
 from reprieve.stores.writing import TRIES, modify
 
 GRACE_ANNOTATION = "reprieve.scheduling/eviction-grace-seconds"

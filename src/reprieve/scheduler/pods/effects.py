@@ -16,6 +16,7 @@ from typing import Any
 
 from reprieve import texts
 from reprieve.engine.plan import Plan
+from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.model.clock import timestamp
 from reprieve.policies.deciding import Waiting
@@ -23,7 +24,6 @@ from reprieve.scheduler.context import Context
 from reprieve.scheduler.holds import HOLD, HeldVictim, Hold
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts
 

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from reprieve.engine.nodes.table import NodeTable
+from reprieve.manifests.kinds import PODS
 from reprieve.policies.deciding import Deciding
 from reprieve.scheduler.holds import HeldVictim, Hold, hold_of
 from reprieve.scheduler.mirror import Mirror
@@ -22,7 +23,6 @@ from reprieve.scheduler.pods.effects import PodEffects, is_target
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import PODS
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from reprieve.manifests.admission import admit_all
+from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration
 from reprieve.scheduler.context import Context
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CONFIG_MAPS
 from reprieve.texts import events as loop
 from reprieve.world import World
 

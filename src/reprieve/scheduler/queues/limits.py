@@ -12,6 +12,7 @@ from math import inf
 import msgspec
 
 from reprieve.engine.plan import Plan
+from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import precise_timestamp
 from reprieve.policies.deciding import Deciding
@@ -23,7 +24,6 @@ from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.queues.configuration import QueueConfigurations
 from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.stores.records import Record
-from reprieve.stores.resources import CONFIG_MAPS
 
 LIMITS = "Queue//limits"
 """What stands in the scheduling queue for all queues that are watched."""

@@ -14,6 +14,7 @@ from typing import Any
 from reprieve import texts
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
+from reprieve.manifests.kinds import QUOTA_WORKLOADS
 from reprieve.model.clock import precise_timestamp
 from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
@@ -22,7 +23,6 @@ from reprieve.scheduler.context import Context
 from reprieve.scheduler.holds import HOLD, HeldVictim, Hold, hold_of
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.resources import QUOTA_WORKLOADS
 from reprieve.texts import events as loop
 
 _TRIES = 5

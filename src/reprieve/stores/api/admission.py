@@ -13,22 +13,24 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reprieve.manifests import kinds
 from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
+from reprieve.manifests.kinds import READERS
 from reprieve.manifests.loading import Entry
 from reprieve.manifests.problems import Finding, Origin
-from reprieve.manifests.registry import READERS, Reader
+from reprieve.manifests.reader import Reader
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api import served
 from reprieve.stores.api.refusals import invalid
 from reprieve.stores.records import Event, Record
-from reprieve.stores.resources import Resource
 
 _ORIGIN = Origin("store", 0)
-_LOOKED_AT = {
-    ("scheduling.k8s.io", "PriorityClass"),
-    ("scheduling.k8s.io", "CompositePodGroup"),
-    *(("kueue.x-k8s.io", kind) for kind in ("ResourceFlavor", "ClusterQueue", "Cohort", "WorkloadPriorityClass")),
-}
+_IN_TREES = (kinds.COHORTS, kinds.COMPOSITE_POD_GROUPS)
+_LOOKED_AT = (
+    *(kinds.PRIORITY_CLASSES, kinds.RESOURCE_FLAVORS, kinds.CLUSTER_QUEUES, kinds.WORKLOAD_PRIORITY_CLASSES),
+    *_IN_TREES,
+)
 """What rules look at besides the object itself; the rest need not be remembered twice."""
 
 
@@ -46,7 +48,7 @@ def read(resource: Resource, data: dict[str, Any]) -> Typed:
         written = reader.convert(data)
     except (msgspec.ValidationError, RecursionError):
         raise invalid(resource, _name(data), _mistakes(data, reader)) from None
-    findings = served.mistakes(data)
+    findings = served.mistakes(data, reader.written)
     if findings:
         raise invalid(resource, _name(data), findings)
     return Typed(written, reader.internal(written))
@@ -66,7 +68,7 @@ def _mistakes(data: dict[str, Any], reader: Reader) -> list[Finding]:
     try:
         findings = diagnose(data, reader)
         named = {finding.field for finding in findings}
-        findings += (finding for finding in served.mistakes(data) if finding.field not in named)
+        findings += (finding for finding in served.mistakes(data, reader.written) if finding.field not in named)
     except RecursionError:
         findings = []
     return findings or [Finding("$", "it cannot be read", "it may be nested too deeply")]
@@ -84,13 +86,13 @@ class Admission:
         self.neighbours = Neighbours()
 
     def put_all(self, resource: Resource, records: Iterable[Record]) -> None:
-        if _relevant(resource):
+        if resource in _LOOKED_AT:
             for record in records:
                 self.neighbours.put(record.manifest)
 
     def follow(self, event: Event) -> None:
         """Something has happened that rules may have to know."""
-        if not _relevant(event.record.resource):
+        if event.record.resource not in _LOOKED_AT:
             return
         if event.type == "DELETED":
             self.neighbours.remove(event.record.manifest)
@@ -109,7 +111,7 @@ class Admission:
     def _errors(self, resource: Resource, typed: Typed, old: Record | None) -> list[Finding]:
         entry = Entry(typed.manifest, typed.written, _ORIGIN)
         neighbours = self.neighbours
-        if resource.kind in ("Cohort", "CompositePodGroup"):
+        if resource in _IN_TREES:
             neighbours = neighbours.beside(typed.manifest)
         found = admit(entry, neighbours, old.manifest if old is not None else None)
         return [finding for finding in found if finding.severity == "error"]
@@ -119,7 +121,3 @@ def _typed_of(record: Record) -> Typed:
     reader = record.reader()
     written = reader.json.decode(record.raw)
     return Typed(written, reader.internal(written))
-
-
-def _relevant(resource: Resource) -> bool:
-    return (resource.group, resource.kind) in _LOOKED_AT

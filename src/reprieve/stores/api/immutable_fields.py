@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reprieve.manifests.core import Controller, Job
+from reprieve.manifests.kueue import QuotaWorkload
+from reprieve.manifests.meta import Manifest
+from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import Finding, found
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.refusals import invalid
-from reprieve.stores.resources import Resource
 
 Data = dict[str, Any]
 _FIXED = "the field cannot be changed"
@@ -15,7 +19,7 @@ _FIXED = "the field cannot be changed"
 
 def check_update(resource: Resource, new: Data, before: Data) -> None:
     """Refuse a change of the spec that cannot be made."""
-    rule = _RULES.get((resource.group, resource.kind))
+    rule = _RULES.get(resource.newest)
     findings = list(rule(new, before)) if rule is not None else []
     if findings:
         raise invalid(resource, before["metadata"]["name"], findings)
@@ -165,9 +169,9 @@ def _check_quota_workload(new: Data, before: Data) -> Iterator[Finding]:
         yield from _fixed("$.spec", new["spec"], before["spec"], ("podSets", "queueName"))
 
 
-_RULES: dict[tuple[str, str], Callable[[Data, Data], Iterator[Finding]]] = {
-    ("", "Pod"): _check_pod,
-    ("batch", "Job"): _check_job,
-    ("kueue.x-k8s.io", "Workload"): _check_quota_workload,
-    **{("apps", kind): _check_controller for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")},
+_RULES: dict[type[Manifest], Callable[[Data, Data], Iterator[Finding]]] = {
+    Pod: _check_pod,
+    Job: _check_job,
+    Controller: _check_controller,
+    QuotaWorkload: _check_quota_workload,
 }

@@ -16,10 +16,10 @@ import msgspec
 
 from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.problems import Finding, found
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import timestamp
 from reprieve.stores.api.refusals import conflict, invalid
 from reprieve.stores.errors import BadRequest, TooLarge
-from reprieve.stores.resources import Resource
 
 Data = dict[str, Any]
 LARGEST = 3 * 1024 * 1024

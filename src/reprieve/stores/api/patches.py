@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprieve.manifests.problems import one_of, show
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.json_patch import BadPatch, PatchFailed, json_patch
 from reprieve.stores.api.strategic import strategic_merge
 from reprieve.stores.errors import UnsupportedMediaType
 from reprieve.stores.protocol import PatchType
-from reprieve.stores.resources import Resource
 
 __all__ = [
     "MEDIA_TYPES",
@@ -86,9 +86,9 @@ def _patched(document: Mapping[str, Any], patch: Any, kind: PatchType, resource:
             merged: dict[str, Any] = merge_patch(document, patch)
             return merged
         case "strategic":
-            return strategic_merge(document, patch, resource.kind)
+            return strategic_merge(document, patch, resource)
         case "apply":
-            return strategic_merge(document, _without_nulls(patch), resource.kind)
+            return strategic_merge(document, _without_nulls(patch), resource)
 
 
 def _still_an_object(patched: Any) -> dict[str, Any]:

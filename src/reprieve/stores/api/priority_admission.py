@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import PodSpec
 from reprieve.manifests.priorities import PriorityClasses
 from reprieve.manifests.problems import did_you_mean
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.refusals import forbidden
-from reprieve.stores.resources import PODS, Resource
 
 
 def resolve_priority(pod: dict[str, Any], spec: PodSpec, classes: PriorityClasses) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from reprieve.manifests.problems import Finding
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import AlreadyExists, Conflict, Expired, Forbidden, Invalid, NotFound
-from reprieve.stores.resources import Resource
 
 Cause = tuple[str, str, str]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.selectors import label_selector, matcher
 from reprieve.stores.records import Record
-from reprieve.stores.resources import Resource
 
 
 class _Metadata(msgspec.Struct):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from reprieve.manifests.admission.metadata import is_label_key, is_label_value
 from reprieve.manifests.problems import did_you_mean, one_of, show
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import BadRequest
-from reprieve.stores.resources import Resource
 
 LabelPredicate = Callable[[Mapping[str, str]], bool]
 ObjectPredicate = Callable[[Mapping[str, Any]], bool]
@@ -95,27 +95,7 @@ def _valid(part: str, requirement: _Requirement) -> _Requirement:
 
 # Fields
 
-# Fields that can be asked for, each with what it counts as where an object does not say it.
 _EVERYWHERE = {"metadata.name": "", "metadata.namespace": ""}
-_INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-_FIELDS: dict[tuple[str, str], dict[str, str]] = {
-    ("", "Pod"): {
-        "spec.nodeName": "",
-        "spec.restartPolicy": "Always",
-        "spec.schedulerName": "default-scheduler",
-        "spec.serviceAccountName": "",
-        "status.phase": "Pending",
-        "status.nominatedNodeName": "",
-    },
-    ("", "Node"): {"spec.unschedulable": "false"},
-    ("", "Namespace"): {"status.phase": "Active"},
-    ("", "Event"): {
-        **{f"involvedObject.{name}": "" for name in _INVOLVED},
-        "reason": "",
-        "type": "",
-        "reportingComponent": "",
-    },
-}
 _TERM = re.compile(r"(?P<field>[^=!\\]*)(?P<operator>==|=|!=)(?P<value>(?:[^=\\]|\\.)*)", re.DOTALL)
 _TERM_FORMS = "allowed: field=value, field==value, field!=value"
 # Up to a comma that no backslash takes for a part of the value.
@@ -141,7 +121,7 @@ def field_selector(text: str, resource: Resource) -> ObjectPredicate:
 
 
 def _terms(text: str, resource: Resource) -> Iterator[_Term]:
-    allowed = _EVERYWHERE | _FIELDS.get((resource.group, resource.kind), {})
+    allowed = {**_EVERYWHERE, **resource.selectable}
     for part in _PART.findall(text):
         found = _TERM.fullmatch(part)
         if found is None:

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from reprieve.manifests import core, pods
 from reprieve.manifests.diagnosis import diagnose
 from reprieve.manifests.meta import Count, LabelSelector, Manifest, Model, ObjectMeta, PositiveCount
 from reprieve.manifests.problems import Finding, found
-from reprieve.manifests.registry import Reader
+from reprieve.manifests.reader import Reader
 
 RestartPolicy = Literal["Always", "OnFailure", "Never"]
 
@@ -89,21 +90,19 @@ class Namespace(Served):
     spec: NamespaceSpec = NamespaceSpec()
 
 
-_ANY = Reader("", "", Served, namespaced=False)
-_READERS = {
-    "Pod": Reader("v1", "Pod", Pod, namespaced=True),
-    "Namespace": Reader("v1", "Namespace", Namespace, namespaced=False),
-    "Job": Reader("batch/v1", "Job", Job, namespaced=True),
-    **{
-        kind: Reader("apps/v1", kind, Controller, namespaced=True)
-        for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
-    },
+_ANY = Reader("", "", Served)
+# By the type that policies read: whoever reads a kind as that one reads it as this one, too.
+_READERS: dict[type[Manifest], Reader] = {
+    pods.Pod: Reader("", "Pod", Pod),
+    core.Namespace: Reader("", "Namespace", Namespace),
+    core.Job: Reader("", "Job", Job),
+    core.Controller: Reader("", "Controller", Controller),
 }
 
 
-def mistakes(data: dict[str, Any]) -> list[Finding]:
-    """All that agents and controllers could not read, or could not act on."""
-    reader = _READERS.get(data["kind"], _ANY)
+def mistakes(data: dict[str, Any], written: type[Manifest]) -> list[Finding]:
+    """All that agents and controllers could not read, or could not act on, in an object that is read as `written`."""
+    reader = _READERS.get(written, _ANY)
     try:
         served = reader.convert(data)
     except (msgspec.ValidationError, RecursionError):

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
+from reprieve.manifests.merge_keys import SET, Field, Fields
 from reprieve.manifests.problems import join_path, one_of, show
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.json_patch import BadPatch
-from reprieve.stores.api.merge_keys import SET, Field, Fields, fields_of
 
 _DIRECTIVE, _RETAIN = "$patch", "$retainKeys"
 _ORDER, _REMOVE = "$setElementOrder/", "$deleteFromPrimitiveList/"
@@ -29,9 +30,9 @@ Path = tuple[str, ...]
 _ORDINARY = Field()
 
 
-def strategic_merge(document: Any, patch: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def strategic_merge(document: Any, patch: Mapping[str, Any], resource: Resource) -> dict[str, Any]:
     """The document with the patch merged into it; what the patch leaves alone is shared with it, not copied."""
-    return _merge(document if isinstance(document, Mapping) else {}, patch, fields_of(kind), ("$",))
+    return _merge(document if isinstance(document, Mapping) else {}, patch, resource.merge_keys, ("$",))
 
 
 def _merge(current: Mapping[str, Any], patch: Mapping[str, Any], fields: Fields, path: Path) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reprieve.manifests.kinds import NAMESPACES, PODS
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import MethodNotAllowed
-from reprieve.stores.resources import NAMESPACES, PODS, Resource
 
 Data = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve.manifests.registry import READERS
+from reprieve.manifests.kinds import READERS
 from reprieve.stores.records import Record
 
 

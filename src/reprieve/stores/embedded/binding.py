@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import timestamp
 from reprieve.stores.api.incoming import Data, decode
 from reprieve.stores.api.refusals import conflict
 from reprieve.stores.embedded.writer import Writer
 from reprieve.stores.records import Record
-from reprieve.stores.resources import NODES, PODS
 
 
 def bind(writer: Writer, name: str, namespace: str, node: str, uid: str = "") -> Record:

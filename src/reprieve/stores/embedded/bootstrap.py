@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES
 from reprieve.manifests.priorities import BUILT_IN
+from reprieve.manifests.resource import Resource
 from reprieve.stores.embedded.writer import ALWAYS_THERE, Writer
-from reprieve.stores.resources import NAMESPACES, PRIORITY_CLASSES, Resource
 
 _DESCRIPTIONS = {
     "system-node-critical": "For pods that their node cannot do without.",

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
+from reprieve.manifests.kinds import RESOURCES
+from reprieve.manifests.resource import Resource
 from reprieve.stores.api.refusals import too_old
 from reprieve.stores.embedded.memory import Shelf
 from reprieve.stores.embedded.sqlite import Database, Revision
 from reprieve.stores.errors import Unavailable
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import Event, Record
-from reprieve.stores.resources import RESOURCES, Resource
 
 KEEP = 10_000
 """How many versions a watch may come late, unless somebody says otherwise."""

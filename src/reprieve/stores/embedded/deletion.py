@@ -13,10 +13,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reprieve.model.clock import timestamp
-from reprieve.stores.protocol import Propagation
+from reprieve.stores.protocol import FOREGROUND, ORPHAN, Propagation
 
 Data = dict[str, Any]
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _FINALIZERS = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
 

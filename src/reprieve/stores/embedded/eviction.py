@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from reprieve.manifests.core import PodDisruptionBudget, PodDisruptionBudgetStatus
+from reprieve.manifests.kinds import BUDGETS, PODS
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import timestamp
@@ -19,7 +20,6 @@ from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.embedded.writer import Writer
 from reprieve.stores.errors import StoreError, TooManyRequests
 from reprieve.stores.records import Event, EventType, Record
-from reprieve.stores.resources import BUDGETS, PODS
 
 _RETRY_SECONDS = 10
 _REMEMBERED = timedelta(minutes=2)

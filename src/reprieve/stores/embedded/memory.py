@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import Expired
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import Event, Record
-from reprieve.stores.resources import Resource
 
 LONGEST_BACKLOG = 100_000
 """How many events a watch may be behind; then it has to list again, or it would fill the memory."""

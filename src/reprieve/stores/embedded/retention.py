@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from reprieve.manifests.core import Event
+from reprieve.manifests.kinds import EVENTS
 from reprieve.stores.embedded.writer import Writer
 from reprieve.stores.records import Record
-from reprieve.stores.resources import EVENTS
 
 KEPT_FOR = timedelta(hours=1)
 MOST = 10_000

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reprieve.manifests.kinds import EVENTS
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.api.patches import apply_patch
 from reprieve.stores.api.selection import select
@@ -23,7 +25,6 @@ from reprieve.stores.embedded.retention import EventRetention
 from reprieve.stores.embedded.writer import Writer
 from reprieve.stores.protocol import Patch, PatchType, Propagation, Watch
 from reprieve.stores.records import Listing, Record
-from reprieve.stores.resources import EVENTS, Resource
 
 
 class EmbeddedStore:
@@ -62,10 +63,6 @@ class EmbeddedStore:
     def version(self) -> int:
         """The last version that was given to anything."""
         return self._journal.version
-
-    def counts(self) -> dict[str, int]:
-        """How many objects there are of each kind."""
-        return {str(shelf.resource): len(shelf) for shelf in self._journal.shelves() if len(shelf)}
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         records = self._journal.shelf(resource).records(namespace)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from reprieve.manifests.kinds import NAMESPACES, PODS, PRIORITY_CLASSES
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.problems import Finding, found
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.api import incoming
 from reprieve.stores.api.admission import Admission, read, read_raw
@@ -25,7 +27,6 @@ from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.protocol import Propagation
 from reprieve.stores.records import Event, EventType, Record
-from reprieve.stores.resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
 
 _TRIES = 8
 ALWAYS_THERE = ("default", "kube-system", "kube-public")
@@ -98,11 +99,11 @@ class Writer:
         """A new object with all that users need not say."""
         typed = read(resource, new)
         mutate(new)
-        fill_in(new, typed.written)
+        fill_in(resource, new, typed.written)
         if resource is PODS:
             resolve_priority(new, typed.written.spec, self._admission.neighbours.classes)
         if resource.status:
-            first_status(new, typed.written)
+            first_status(resource, new, typed.written)
 
     # Changes
 
@@ -127,11 +128,11 @@ class Writer:
             raise invalid(resource, old.name, [Finding("$.status", found(new["status"]), "it must be an object")])
         if subresource != "status":
             keep_priority(resource, new, before)
-            fill_in(new, read(resource, new).written)
+            fill_in(resource, new, read(resource, new).written)
             if new.get("spec") != before.get("spec"):
                 # What was made before a default existed has it too, so that nobody is taken for having set it.
                 whole: Data = decode(old.raw)
-                fill_in(whole, old.manifest)
+                fill_in(resource, whole, old.manifest)
                 check_update(resource, new, whole)
         return self.change(old, new, before)
 

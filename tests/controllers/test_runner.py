@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reprieve.controllers.runner import Controller, own_key
-from reprieve.controllers.work_queue import LONGEST_DELAY, WorkQueue
+from reprieve.controllers.work_queue import BACK_OFF, WorkQueue
 from reprieve.model.clock import START, Clock
 from reprieve.stores.caches import Cache
 from reprieve.stores.embedded.store import EmbeddedStore
@@ -75,7 +75,7 @@ def test_failures_wait_longer_each_time_but_not_for_ever() -> None:
         queue.take(0)
     assert delays[1] == 2 * delays[0]
     assert delays == sorted(delays)
-    assert delays[-1] == LONGEST_DELAY
+    assert delays[-1] == BACK_OFF.longest
     queue.succeeded("a")
     queue.failed("a", 0)
     assert queue.next_due() == delays[0]

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from reprieve.controllers.work_queue import FIRST_DELAY, LONGEST_DELAY, WorkQueue
+from reprieve.controllers.work_queue import BACK_OFF, WorkQueue
 from reprieve.model.clock import Clock, timestamp
 from reprieve.stores import writing
 from reprieve.stores.caches import GATHER, Cache, Changed, Index
@@ -142,7 +142,7 @@ class Controller:
 
     async def _follow_all(self) -> None:
         """Bring all caches up to date; a store that cannot be reached is asked until it can."""
-        delay = FIRST_DELAY
+        failures = 0
         while True:
             try:
                 for cache in self._caches.values():
@@ -150,8 +150,8 @@ class Controller:
                         await cache.follow(self.store, self._signal)
             except StoreError as error:
                 _logger.warning("%s: cannot watch, trying again: %s", type(self).__name__, error)
-                await asyncio.sleep(delay)
-                delay = min(LONGEST_DELAY, 2 * delay)
+                failures += 1
+                await asyncio.sleep(BACK_OFF.wait(failures))
             else:
                 if all(cache.following for cache in self._caches.values()):
                     self.synced.set()
@@ -186,7 +186,7 @@ class Controller:
         else:
             self.queue.succeeded(key)
             if again is not None:
-                self.queue.add_at(key, _now() + max(FIRST_DELAY, again))
+                self.queue.add_at(key, _now() + max(BACK_OFF.first, again))
 
     async def create(self, resource: Resource, data: Mapping[str, Any]) -> Record:
         return self._written(await self.store.create(resource, data))

@@ -217,7 +217,7 @@ def test_a_damaged_file_says_as_little_as_none(here: World, name: str) -> None:
 
 def test_a_shim_that_cannot_even_begin_is_an_exit_with_a_reason(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene() -> None:
-        monkeypatch.setattr("reprieve.agents.shim_starter._SHIM", here.root / "missing.py")
+        monkeypatch.setattr("reprieve.agents.process.shim_starter._SHIM", here.root / "missing.py")
         ended = await (await here.start("true")).wait()
         assert (ended.exit_code, ended.reason) == (128, "StartError")
         assert "missing.py" in ended.message

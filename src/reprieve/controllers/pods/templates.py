@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reprieve.controllers.runner import Controller
+from reprieve.model.backoff import Backoff
 from reprieve.model.clock import Clock
 from reprieve.policies.federation.propagation import selected_by
 from reprieve.stores.caches import Cache
@@ -17,7 +18,7 @@ from reprieve.stores.writing import find_condition, has_condition, is_leaving, m
 
 PROPAGATION_POLICIES = named("policy.karmada.io", "PropagationPolicy")
 CLUSTER_PROPAGATION_POLICIES = named("policy.karmada.io", "ClusterPropagationPolicy")
-_FIRST_DELAY, _LONGEST_DELAY = timedelta(seconds=10), timedelta(minutes=6)
+_BACK_OFF = Backoff(first=10.0, longest=360.0)
 
 
 def phase_of(pod: Record) -> str:
@@ -83,9 +84,9 @@ def wait_after_failures(pods: Iterable[Record], failures: int, now: datetime) ->
     failed = [pod for pod in pods if phase_of(pod) == "Failed" and not was_disrupted(pod)]
     if not failed or not failures:
         return 0.0
-    delay = min(_LONGEST_DELAY, _FIRST_DELAY * (1 << min(failures - 1, 10)))
     last: datetime = max(map(finished_at, failed))
-    return max(0.0, (last + delay - now).total_seconds())
+    due = last + timedelta(seconds=_BACK_OFF.wait(failures))
+    return max(0.0, (due - now).total_seconds())
 
 
 def first_to_go(pod: Record) -> tuple[Any, ...]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from reprieve.controllers.runner import Controller, own_key
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import set_condition
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import EVENTS, NAMESPACES, PODS, RESOURCES, Resource
-from reprieve.stores.writing import is_leaving, set_condition
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import controllers as texts
 
 _FINALIZER = "kubernetes"
@@ -61,12 +62,5 @@ class NamespaceController(Controller):
             self.forget(namespace)
 
     def _write_status(self, status: dict[str, Any], counts: dict[str, int]) -> None:
-        status["conditions"] = conditions = [*status.get("conditions", ())]
-        set_condition(
-            conditions,
-            "NamespaceContentRemaining",
-            "True",
-            now=self.clock(),
-            reason="SomeResourcesRemain",
-            message=texts.content_remains(counts),
-        )
+        message = texts.content_remains(counts)
+        set_condition(status, "NamespaceContentRemaining", "True", "SomeResourcesRemain", message, now=self.clock())

@@ -1,14 +1,12 @@
-"""What controllers write in the same way: conditions, owner references, changes of what they have read."""
+"""What controllers read and write in the same way: owner references, finalizers, changes of what they have read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from reprieve.model.clock import timestamp
 from reprieve.stores.errors import Conflict
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
@@ -75,42 +73,6 @@ def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     return patch
 
 
-def set_condition(
-    conditions: list[dict[str, Any]],
-    kind: str,
-    status: str,
-    *,
-    now: datetime,
-    reason: str = "",
-    message: str = "",
-    **more: Any,
-) -> None:
-    """Set a condition in a list, in its place; its transition time stays as long as its status does."""
-    known = find_condition(conditions, kind)
-    same = known is not None and known.get("status") == status
-    since = known.get("lastTransitionTime") if known is not None and same else None
-    condition = {"type": kind, "status": status, "lastTransitionTime": since or timestamp(now), **more}
-    condition |= {key: value for key, value in (("reason", reason), ("message", message)) if value}
-    if known is None:
-        conditions.append(condition)
-    else:
-        conditions[conditions.index(known)] = condition
-
-
-def find_condition(conditions: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
-    return next((condition for condition in conditions if condition.get("type") == kind), None)
-
-
-def conditions_of(record: Record) -> list[dict[str, Any]]:
-    """The conditions in an object's status; not to be changed."""
-    return record.data.get("status", {}).get("conditions") or []
-
-
-def has_condition(record: Record, kind: str, status: str = "True") -> bool:
-    found = find_condition(conditions_of(record), kind)
-    return found is not None and found.get("status") == status
-
-
 def owner_reference(owner: Record, *, controller: bool = True) -> dict[str, Any]:
     """How an object names its owner."""
     reference = {"apiVersion": owner.data["apiVersion"], "kind": owner.resource.kind}
@@ -154,8 +116,3 @@ def drop_finalizer(data: dict[str, Any], name: str) -> None:
     metadata["finalizers"] = [each for each in metadata.get("finalizers", ()) if each != name]
     if not metadata["finalizers"]:
         del metadata["finalizers"]
-
-
-def moment_of(text: str) -> datetime:
-    """A moment as it is written in an object."""
-    return datetime.fromisoformat(text)

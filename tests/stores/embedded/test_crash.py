@@ -17,8 +17,8 @@ _ROUNDS = 12
 # Writes without a pause and says each write after it was acknowledged: the store's version, the pod, what it then was.
 _WRITER = """
 import asyncio, json, random, sys
-from reprieve.clock import system_clock
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.model.clock import system_clock
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
 from reprieve.stores.resources import BUDGETS, NODES, PODS, resource_of
 
@@ -125,8 +125,8 @@ def _allowed(budget: Record) -> int:
 # A disk that takes no more: files of this process may not grow beyond a limit, and later they may again.
 _FULL = """
 import asyncio, resource, signal, sys
-from reprieve.clock import system_clock
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.model.clock import system_clock
+from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Unavailable
 from reprieve.stores.resources import CONFIG_MAPS
 

@@ -97,7 +97,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkey
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patched:
-        patched.setattr("reprieve.stores.sqlite.MIGRATIONS", (MIGRATIONS[0], half))
+        patched.setattr("reprieve.stores.embedded.sqlite.MIGRATIONS", (MIGRATIONS[0], half))
         with pytest.raises(DataError, match="disk I/O error"):
             Database(path)
     with Scene(path) as scene:
@@ -137,8 +137,8 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 _HOLDER = """
 import sys, time
-from reprieve.clock import system_clock
-from reprieve.stores.embedded import EmbeddedStore
+from reprieve.model.clock import system_clock
+from reprieve.stores.embedded.store import EmbeddedStore
 store = EmbeddedStore.open(sys.argv[1], system_clock)
 print("open", flush=True)
 time.sleep(60)

@@ -290,7 +290,7 @@ def test_a_status_is_checked_too(scene: Scene) -> None:
 
 
 def test_events_are_dropped_when_old_or_too_many(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reprieve.stores.retention.MOST", 100)
+    monkeypatch.setattr("reprieve.stores.embedded.retention.MOST", 100)
 
     def say(count: int, base: str) -> None:
         for number in range(count):

@@ -22,7 +22,8 @@ from reprieve.agents.hollow.nodes import RUN_SECONDS, seconds_in
 from reprieve.controllers.runner import Controller
 from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
 from reprieve.manifests.priorities import Priority
-from reprieve.model.clock import Clock, timestamp
+from reprieve.model.clock import Clock, moment_of, timestamp
+from reprieve.model.conditions import has_condition, set_condition
 from reprieve.model.resources import QuantityError, Resources, print_amount
 from reprieve.policies.federation.bindings import FINISHED, BindingFacts
 from reprieve.policies.federation.holds import PLACED_ANNOTATION
@@ -30,7 +31,7 @@ from reprieve.policies.federation.ledger import Usage
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
-from reprieve.stores.writing import has_condition, is_leaving, moment_of, set_condition
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import federation as texts
 
 ALLOCATABLE = "reprieve.scheduling/allocatable"
@@ -113,10 +114,7 @@ class HollowClusters(Controller):
         used = self._usage.of(cluster.name)
 
         def report(status: dict[str, Any]) -> None:
-            conditions = status.setdefault("conditions", [])
-            set_condition(
-                conditions, "Ready", "True", now=self.clock(), reason="ClusterReady", message=texts.HOLLOW_READY
-            )
+            set_condition(status, "Ready", "True", "ClusterReady", texts.HOLLOW_READY, now=self.clock())
             status.setdefault("apiEnablements", _api_enablements())
             names = {**has, **used.positive()}
             status["resourceSummary"] = {
@@ -179,7 +177,7 @@ class HollowClusters(Controller):
         job = self._job(binding)
         if job is None or is_leaving(job):
             return None
-        if not (has_condition(job, "Complete") or has_condition(job, "Failed")):
+        if not (has_condition(job.data, "Complete") or has_condition(job.data, "Failed")):
             left = self._runs_for(job, binding)
             if left is None or left > 0:
                 return left
@@ -208,12 +206,10 @@ class HollowClusters(Controller):
         now = self.clock()
         status |= {"startTime": timestamp(began), "completionTime": timestamp(now), "active": 0}
         status["succeeded"] = spec.get("completions") or spec.get("parallelism", 1)
-        conditions = status.setdefault("conditions", [])
-        set_condition(conditions, "Complete", "True", now=now, reason="RunTimeOver", message=texts.RUN_TIME_OVER)
+        set_condition(status, "Complete", "True", "RunTimeOver", texts.RUN_TIME_OVER, now=now)
 
     def _say_finished(self, status: dict[str, Any]) -> None:
-        conditions = status.setdefault("conditions", [])
-        set_condition(conditions, FINISHED, "True", now=self.clock(), reason="JobFinished", message=texts.JOB_FINISHED)
+        set_condition(status, FINISHED, "True", "JobFinished", texts.JOB_FINISHED, now=self.clock())
 
 
 def _annotations(record: Record) -> dict[str, str]:

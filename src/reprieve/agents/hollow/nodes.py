@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any
 
-from reprieve.model.clock import Clock, timestamp
+from reprieve.model.clock import Clock, moment_of, timestamp
+from reprieve.model.conditions import changed_condition, conditions_of
 from reprieve.stores.caches import GATHER, Cache
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
@@ -213,19 +214,15 @@ def seconds_in(record: Record, annotation: str) -> float | None:
 def _end_of(record: Record) -> datetime | None:
     seconds = seconds_in(record, RUN_SECONDS)
     started = record.data.get("status", {}).get("startTime")
-    return datetime.fromisoformat(started) + timedelta(seconds=seconds) if started and seconds is not None else None
+    return moment_of(started) + timedelta(seconds=seconds) if started and seconds is not None else None
 
 
 def _gone_at(record: Record) -> datetime:
     """When a pod that is being deleted has gone: after what it takes, and never later than its grace ends."""
-    deadline = datetime.fromisoformat(record.metadata["deletionTimestamp"])
+    deadline = moment_of(record.metadata["deletionTimestamp"])
     grace = float(record.metadata.get("deletionGracePeriodSeconds") or 0)
     takes = min(seconds_in(record, TERMINATION_SECONDS) or 0.0, grace)
     return deadline - timedelta(seconds=grace - takes)
-
-
-def _conditions(status: str, now: str) -> list[dict[str, str]]:
-    return [{"type": "Ready", "status": status, "lastTransitionTime": now}]
 
 
 def _running(record: Record, now: datetime) -> dict[str, Any]:
@@ -233,7 +230,7 @@ def _running(record: Record, now: datetime) -> dict[str, Any]:
     return {
         "phase": "Running",
         "startTime": at,
-        "conditions": _conditions("True", at),
+        "conditions": [changed_condition(conditions_of(record.data), "Ready", "True", now=now)],
         "containerStatuses": [
             {"name": item["name"], "ready": True, "restartCount": 0, "state": {"running": {"startedAt": at}}}
             for item in record.data["spec"]["containers"]
@@ -247,7 +244,7 @@ def _ended(record: Record, now: datetime) -> dict[str, Any]:
     state = {"terminated": {"exitCode": code, "finishedAt": at, "reason": "Error" if code else "Completed"}}
     return {
         "phase": "Failed" if code else "Succeeded",
-        "conditions": _conditions("False", at),
+        "conditions": [changed_condition(conditions_of(record.data), "Ready", "False", now=now)],
         "containerStatuses": [
             {"name": item["name"], "ready": False, "restartCount": 0, "state": state}
             for item in record.data["spec"]["containers"]

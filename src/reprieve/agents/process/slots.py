@@ -33,8 +33,8 @@ from reprieve.agents.process.containers import ContainerSpec, Directory, Exit, a
 from reprieve.agents.process.processes import Container, discard
 from reprieve.agents.process.specs import CREATE_ERROR, CannotRun, ContainerTask, NotYet, RestartPolicy
 from reprieve.model.backoff import Backoff
+from reprieve.model.clock import moment_of
 from reprieve.stores.records import Record
-from reprieve.stores.writing import moment_of
 from reprieve.texts import agents as texts
 
 Role = Literal["init", "sidecar", "main"]

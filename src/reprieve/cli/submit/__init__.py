@@ -20,6 +20,7 @@ from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.problems import nearest
+from reprieve.model.conditions import conditions_of
 from reprieve.model.resources import QuantityError, amount
 from reprieve.stores.resources import JOBS, POD_GROUPS, PRIORITY_CLASSES
 from reprieve.texts import cli as texts
@@ -200,7 +201,7 @@ def _wait(client: Client, wanted: Submission, output: Form) -> None:
 
 
 def _ended(job: Data) -> Data | None:
-    found: list[Data] = job.get("status", {}).get("conditions") or []
+    found = conditions_of(job)
     return next((each for each in found if each["type"] in ("Complete", "Failed") and each["status"] == "True"), None)
 
 

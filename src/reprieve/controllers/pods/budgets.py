@@ -17,11 +17,12 @@ from reprieve.controllers.pods.deployments import DEPLOYMENTS
 from reprieve.controllers.pods.templates import is_finished, is_ready
 from reprieve.controllers.runner import Controller, own_key, patience_for
 from reprieve.manifests.core import PodDisruptionBudgetSpec
-from reprieve.model.clock import Clock
+from reprieve.model.clock import Clock, moment_of
+from reprieve.model.conditions import set_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BUDGETS, PODS, REPLICA_SETS, named
-from reprieve.stores.writing import controller_of, is_leaving, moment_of, set_condition
+from reprieve.stores.writing import controller_of, is_leaving
 from reprieve.texts import controllers as texts
 
 STATEFUL_SETS = named("apps", "StatefulSet")
@@ -89,15 +90,10 @@ class BudgetController(Controller):
         status["disruptedPods"] = disrupted
         if not disrupted:
             del status["disruptedPods"]
-        status["conditions"] = conditions = [*status.get("conditions", ())]
+        reason = "SufficientPods" if allowed else "InsufficientPods"
+        message, generation = texts.enough_pods(healthy, desired), status["observedGeneration"]
         set_condition(
-            conditions,
-            "DisruptionAllowed",
-            "True" if allowed else "False",
-            now=now,
-            reason="SufficientPods" if allowed else "InsufficientPods",
-            message=texts.enough_pods(healthy, desired),
-            observedGeneration=status["observedGeneration"],
+            status, "DisruptionAllowed", str(allowed > 0), reason, message, now=now, observedGeneration=generation
         )
 
     def _expected(self, spec: PodDisruptionBudgetSpec, pods: list[Record]) -> int:

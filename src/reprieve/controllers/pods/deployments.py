@@ -17,6 +17,7 @@ import msgspec
 from reprieve.controllers.pods.templates import TemplateController
 from reprieve.controllers.runner import controller_key, own_key
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import set_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import REPLICA_SETS, named
@@ -26,7 +27,6 @@ from reprieve.stores.writing import (
     is_leaving,
     owner_reference,
     owner_references,
-    set_condition,
 )
 from reprieve.texts import controllers as texts
 
@@ -88,15 +88,9 @@ class DeploymentController(TemplateController):
         status["unavailableReplicas"] = max(0, wanted - status["availableReplicas"])
         status["observedGeneration"] = deployment.metadata.get("generation", 1)
         enough = status["availableReplicas"] >= wanted
-        status["conditions"] = conditions = [*status.get("conditions", ())]
-        set_condition(
-            conditions,
-            "Available",
-            "True" if enough else "False",
-            now=self.clock(),
-            reason="MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
-            message=texts.minimum_available(status["availableReplicas"], wanted),
-        )
+        reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
+        message = texts.minimum_available(status["availableReplicas"], wanted)
+        set_condition(status, "Available", str(enough), reason, message, now=self.clock())
 
 
 def _may_be_of(replica_set: Record, deployment: Record) -> bool:

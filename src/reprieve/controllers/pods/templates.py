@@ -8,13 +8,14 @@ from typing import Any
 
 from reprieve.controllers.runner import Controller
 from reprieve.model.backoff import Backoff
-from reprieve.model.clock import Clock
+from reprieve.model.clock import Clock, moment_of
+from reprieve.model.conditions import condition_of, has_condition
 from reprieve.policies.federation.propagation import selected_by
 from reprieve.stores.caches import Cache
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, named
-from reprieve.stores.writing import find_condition, has_condition, is_leaving, moment_of, owner_reference
+from reprieve.stores.writing import is_leaving, owner_reference
 
 PROPAGATION_POLICIES = named("policy.karmada.io", "PropagationPolicy")
 CLUSTER_PROPAGATION_POLICIES = named("policy.karmada.io", "ClusterPropagationPolicy")
@@ -36,18 +37,18 @@ def is_active(pod: Record) -> bool:
 
 
 def is_ready(pod: Record) -> bool:
-    return has_condition(pod, "Ready")
+    return has_condition(pod.data, "Ready")
 
 
 def ready_since(pod: Record) -> datetime | None:
-    ready = find_condition(pod.data.get("status", {}).get("conditions") or [], "Ready")
-    since = ready.get("lastTransitionTime") if ready is not None and ready["status"] == "True" else None
+    ready = condition_of(pod.data, "Ready")
+    since = ready.get("lastTransitionTime") if ready.get("status") == "True" else None
     return moment_of(since) if since else None
 
 
 def was_disrupted(pod: Record) -> bool:
     """Whether it had to make way: that is no failure of its own."""
-    return has_condition(pod, "DisruptionTarget")
+    return has_condition(pod.data, "DisruptionTarget")
 
 
 def standing(pod: Record) -> tuple[Any, ...]:

@@ -21,10 +21,11 @@ from reprieve.controllers.quota import priority, shapes
 from reprieve.controllers.quota.owners import QuotaOwners
 from reprieve.controllers.runner import OWNED, controller_key, own_key
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import has_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
-from reprieve.stores.writing import controller_of, controller_uid, has_condition, is_leaving
+from reprieve.stores.writing import controller_of, controller_uid, is_leaving
 from reprieve.texts import quota_lives
 
 Data = dict[str, Any]
@@ -58,7 +59,7 @@ class QuotaJobs(QuotaOwners):
             await self._bring_right(job, workload)
 
     async def _bring_right(self, job: Record, workload: Record | None) -> None:
-        done = next((kind for kind in ("Complete", "Failed") if has_condition(job, kind)), "")
+        done = next((kind for kind in ("Complete", "Failed") if has_condition(job.data, kind)), "")
         if workload is None:
             if not done and self._is_ours(job):
                 await self._queue(job)
@@ -191,7 +192,7 @@ class QuotaJobs(QuotaOwners):
     async def _at_rest(self, job: Record) -> Record | None:
         """A suspended Job of which nothing runs, as one that has not started: only then can its template be changed."""
         status = job.data.get("status", {})
-        seen = "startTime" not in status or has_condition(job, "Suspended")
+        seen = "startTime" not in status or has_condition(job.data, "Suspended")
         if not seen or status.get("active") or self._unfinished(job.uid):
             return None
         return await self.modify_status(job, _not_started)

@@ -19,11 +19,12 @@ from reprieve.controllers.quota.owners import QuotaOwners
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import set_condition
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
-from reprieve.stores.writing import finalizers_of, is_leaving, set_condition
+from reprieve.stores.writing import finalizers_of, is_leaving
 from reprieve.texts import quota_lives
 
 _MARK = QUEUE_NAME_LABEL.encode()
@@ -149,8 +150,7 @@ class QuotaPods(QuotaOwners):
         now = self.clock()
 
         def mark(status: dict[str, Any]) -> None:
-            conditions = status.setdefault("conditions", [])
-            set_condition(conditions, kind, "True", now=now, reason=why, message=message)
+            set_condition(status, kind, "True", why, message, now=now)
 
         try:
             marked = await self.modify_status(pod, mark)

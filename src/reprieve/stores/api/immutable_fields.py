@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reprieve.manifests.problems import Finding, found
+from reprieve.model.conditions import has_condition
 from reprieve.stores.api.refusals import invalid
 from reprieve.stores.resources import Resource
 
@@ -160,8 +161,7 @@ def _check_controller(new: Data, before: Data) -> Iterator[Finding]:
 
 def _check_quota_workload(new: Data, before: Data) -> Iterator[Finding]:
     """What quota was reserved for stays what it is."""
-    conditions = before.get("status", {}).get("conditions", [])
-    if any(each.get("type") == "QuotaReserved" and each.get("status") == "True" for each in conditions):
+    if has_condition(before, "QuotaReserved"):
         yield from _fixed("$.spec", new["spec"], before["spec"], ("podSets", "queueName"))
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reprieve.agents.process import container_files as files
-from reprieve.agents.process import process_table
 from reprieve.agents.process.containers import Directory, Identity, Record, directories
 from reprieve.agents.process.logs import read_log
 from reprieve.agents.process.processes import Container
+from reprieve.agents.process.shim import container_files as files
+from reprieve.agents.process.shim import process_table
 from tests.agents.process.containers import World, filled, gone, until
 
 AGENT = Path(__file__).with_name("agent_process.py")

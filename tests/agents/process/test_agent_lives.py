@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reprieve.agents.process.containers import Exit
-from reprieve.agents.process.process_table import living
 from reprieve.agents.process.remains import marked
+from reprieve.agents.process.shim.process_table import living
 from reprieve.agents.process.slots import Slot
 from reprieve.model.backoff import Backoff
 from reprieve.stores.resources import PODS

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from reprieve.agents.process import container_files as files
 from reprieve.agents.process.attempts import (
     AGENT_STOPPED,
     KILLED,
@@ -31,6 +30,7 @@ from reprieve.agents.process.attempts import (
 from reprieve.agents.process.command import Surroundings, identity_of, owner_of, specification
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit, attempts
 from reprieve.agents.process.processes import Container, discard
+from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.specs import CREATE_ERROR, CannotRun, ContainerTask, NotYet, RestartPolicy
 from reprieve.model.backoff import Backoff
 from reprieve.model.clock import moment_of

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from reprieve.client.merging import merge_patch_between, merged
+from reprieve.client.merging import merged
 from reprieve.stores.api.merge_keys import Field, fields_of
 from reprieve.stores.api.patches import merge_patch
+from reprieve.stores.writing import merge_patch_between
 
 POD = Field(fields=fields_of("Pod"))
 ONE = {"name": "one", "image": "a"}

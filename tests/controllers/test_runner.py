@@ -16,7 +16,7 @@ from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, Invalid
 from reprieve.stores.records import Record
 from reprieve.stores.resources import CONFIG_MAPS
-from reprieve.stores.writing import merge_patch
+from reprieve.stores.writing import merge_patch_between
 from tests.controllers.harness import Lagging, in_virtual_time, running
 
 
@@ -246,5 +246,5 @@ def test_a_controller_modifies_what_has_changed_since_and_writes_nothing_that_is
 def test_a_merge_patch_makes_the_one_of_the_other() -> None:
     before = {"a": 1, "b": {"c": 1, "d": [1]}, "e": {}}
     after = {"a": 1, "b": {"d": [1, 2]}, "f": {"g": 1}}
-    assert merge_patch(before, after) == {"b": {"c": None, "d": [1, 2]}, "e": None, "f": {"g": 1}}
-    assert merge_patch(after, after) == {}
+    assert merge_patch_between(before, after) == {"b": {"c": None, "d": [1, 2]}, "e": None, "f": {"g": 1}}
+    assert merge_patch_between(after, after) == {}

@@ -11,10 +11,11 @@ import msgspec
 
 from reprieve.client.connection import Client
 from reprieve.client.errors import Refused
-from reprieve.client.merging import merge_patch_between, merged
+from reprieve.client.merging import merged
 from reprieve.client.paths import LAST_APPLIED, place_of
 from reprieve.stores.api.merge_keys import Field, fields_of
 from reprieve.stores.resources import NODES, Resource
+from reprieve.stores.writing import merge_patch_between
 
 Data = dict[str, Any]
 Outcome = Literal["created", "configured", "unchanged"]

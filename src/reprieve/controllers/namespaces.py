@@ -11,7 +11,7 @@ from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import EVENTS, NAMESPACES, PODS, RESOURCES, Resource
-from reprieve.stores.writing import is_leaving
+from reprieve.stores.writing import is_leaving, together
 from reprieve.texts import controllers as texts
 
 _FINALIZER = "kubernetes"
@@ -46,7 +46,7 @@ class NamespaceController(Controller):
     async def _empty(self, resource: Resource, namespace: str) -> int:
         """Delete all of a kind; how many are still there."""
         found = (await self.store.list(resource, namespace)).records
-        await self.together([self.delete(record) for record in found if not is_leaving(record)])
+        await together(self.delete(record) for record in found if not is_leaving(record))
         return len((await self.store.list(resource, namespace)).records) if found else 0
 
     async def _finalize(self, namespace: Record) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from reprieve.controllers.work_queue import BACK_OFF, WorkQueue
@@ -234,13 +234,6 @@ class Controller:
             self._written(left)
         else:
             self.forget(left)
-
-    async def together(self, writes: Sequence[Awaitable[Any]]) -> None:
-        """Several writes at once; all are tried, then the first failure counts."""
-        results = await asyncio.gather(*writes, return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
 
     async def tell(self, record: Record, reason: str, message: str, *, kind: str = "Normal") -> None:
         """An event about an object; that it cannot be written stops nothing."""

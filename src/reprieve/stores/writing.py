@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -49,23 +50,30 @@ async def _as_it_is_now(store: Store, record: Record) -> Record:
     return found
 
 
+async def together(writes: Iterable[Awaitable[Any]]) -> None:
+    """Several writes at once; all are tried, then the first failure counts."""
+    for result in await asyncio.gather(*writes, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+
+
 def difference(record: Record, change: Change, subresource: str = "") -> dict[str, Any]:
     """What `change` would change, as a merge patch; of a status only that."""
     changed = msgspec.json.decode(record.raw)
     change(changed)
-    patch = merge_patch(record.data, changed)
+    patch = merge_patch_between(record.data, changed)
     if subresource != "status":
         return patch
     return {"status": patch["status"]} if "status" in patch else {}
 
 
-def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def merge_patch_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The smallest merge patch that makes the one of the other; lists are replaced whole."""
     patch: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
-            inner = merge_patch(old, value)
+            inner = merge_patch_between(old, value)
             if inner:
                 patch[key] = inner
         elif key not in before or old != value:

@@ -79,7 +79,7 @@ class HollowClusters(Controller):
     def _cluster_changed(self, before: Record | None, after: Record | None) -> None:
         (name,) = {record.name for record in (before, after) if record is not None}
         self.enqueue((CLUSTERS.kind, "", name))
-        if before is None or after is None or _annotations(before) != _annotations(after):
+        if before is None or after is None or before.annotations != after.annotations:
             for cache in self._bindings.values():
                 for binding in cache.by("leaves", name):
                     self.enqueue((binding.resource.kind, *binding.key))
@@ -126,7 +126,7 @@ class HollowClusters(Controller):
 
     async def _allocatable(self, cluster: Record) -> Resources:
         """What it says it has; what cannot be read is told once, and what it had before stays."""
-        text = _annotations(cluster).get(ALLOCATABLE)
+        text = cluster.annotations.get(ALLOCATABLE)
         summary = cluster.manifest.status.resource_summary
         known: Resources = summary.allocatable if summary is not None else Resources()
         if text is None:
@@ -212,10 +212,6 @@ class HollowClusters(Controller):
         set_condition(status, FINISHED, "True", "JobFinished", texts.JOB_FINISHED, now=self.clock())
 
 
-def _annotations(record: Record) -> dict[str, str]:
-    return record.metadata.get("annotations") or {}
-
-
 def _tasks(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     return data["spec"].get("gracefulEvictionTasks") or []
 
@@ -235,7 +231,7 @@ def _job_of(binding: Record) -> Iterator[tuple[str, str]]:
 def _placed_at(binding: Record) -> datetime:
     """When it got its clusters; one that was placed by hand has had them from the start."""
     with suppress(ValueError, KeyError):
-        placed = moment_of(_annotations(binding)[PLACED_ANNOTATION])
+        placed = moment_of(binding.annotations[PLACED_ANNOTATION])
         if placed.tzinfo is not None:
             return placed
     return moment_of(binding.metadata["creationTimestamp"])

@@ -27,6 +27,7 @@ from reprieve.stores.writing import (
     is_leaving,
     owner_reference,
     owner_references,
+    together,
 )
 from reprieve.texts import controllers as texts
 
@@ -51,7 +52,7 @@ class DeploymentController(TemplateController):
             return
         current = await self._scaled(deployment)
         owned = [each for each in self._sets.by("owner", deployment.uid) if each.uid != current.uid]
-        await self.together([self._scale(each, 0) for each in owned])
+        await together(self._scale(each, 0) for each in owned)
         await self._forget_old(deployment, owned)
         sets = [each for each in self._sets.by("owner", deployment.uid) if not is_leaving(each)]
         await self.modify_status(deployment, lambda status: self._write_status(status, deployment, current, sets))
@@ -78,7 +79,7 @@ class DeploymentController(TemplateController):
         limit = deployment.data["spec"].get("revisionHistoryLimit", _DEFAULT_HISTORY)
         empty = [each for each in old if not each.data.get("status", {}).get("replicas") and not is_leaving(each)]
         by_age = sorted(empty, key=lambda each: (each.metadata["creationTimestamp"], each.name), reverse=True)
-        await self.together([self.delete(each) for each in by_age[limit:]])
+        await together(self.delete(each) for each in by_age[limit:])
 
     def _write_status(self, status: dict[str, Any], deployment: Record, current: Record, sets: list[Record]) -> None:
         wanted = deployment.data["spec"].get("replicas", 1)

@@ -39,7 +39,7 @@ from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import JOBS, PODS
-from reprieve.stores.writing import controller_of, drop_finalizer, finalizers_of, is_leaving
+from reprieve.stores.writing import controller_of, drop_finalizer, finalizers_of, is_leaving, together
 from reprieve.texts import controllers as texts
 
 _JOB_NAME = "batch.kubernetes.io/job-name"
@@ -89,7 +89,7 @@ class JobController(TemplateController):
         if verdict is None and not is_suspended(job):
             wait = await self._bring_to_size(job, tally)
         elif verdict is None or is_written(job, verdict):
-            await self.together([self.delete(pod) for pod in tally.active])
+            await together(self.delete(pod) for pod in tally.active)
         tally = Tally(job, self._pods_of(job))
         written = await self.modify_status(job, lambda status: write_status(status, job, tally, verdict, now), tries=1)
         await self._release(tally.to_release)
@@ -103,7 +103,7 @@ class JobController(TemplateController):
         wanted = _wanted(job, tally)
         kept = sorted(stay, key=first_to_go)[max(0, len(stay) - wanted) :]
         leave = {pod.uid for pod in tally.active} - {pod.uid for pod in kept}
-        await self.together([self.delete(pod) for pod in tally.active if pod.uid in leave])
+        await together(self.delete(pod) for pod in tally.active if pod.uid in leave)
         held = tally.terminating if job.data["spec"].get("podReplacementPolicy") == "Failed" else []
         missing = wanted - len(kept) - len(held)
         if missing <= 0:
@@ -124,14 +124,14 @@ class JobController(TemplateController):
             for pod, index in zip(pods, indexes, strict=True):
                 give_index(pod, index)
         try:
-            await self.together([self.create(PODS, pod) for pod in pods])
+            await together(self.create(PODS, pod) for pod in pods)
         except StoreError as error:
             await self.tell(job, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
             raise
 
     async def _clean_up(self, job: Record) -> float | None:
         """A Job that is over: nothing of it runs or is held, and when its time to live is over it goes."""
-        await self.together([self.delete(pod) for pod in self._pods_of(job) if is_active(pod)])
+        await together(self.delete(pod) for pod in self._pods_of(job) if is_active(pod))
         await self._release(self._pods_of(job))
         ended, lives = ended_at(job), job.data["spec"].get("ttlSecondsAfterFinished")
         if lives is None or ended is None:
@@ -159,7 +159,7 @@ class JobController(TemplateController):
             return None
 
     async def _release(self, pods: list[Record]) -> None:
-        await self.together([self._release_one(pod) for pod in pods if _is_held(pod)])
+        await together(self._release_one(pod) for pod in pods if _is_held(pod))
 
     async def _release_one(self, pod: Record) -> None:
         try:

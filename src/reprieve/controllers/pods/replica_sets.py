@@ -32,7 +32,7 @@ from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, REPLICA_SETS
-from reprieve.stores.writing import controller_uid, is_leaving
+from reprieve.stores.writing import controller_uid, is_leaving, together
 from reprieve.texts import controllers as texts
 
 _KEPT = timedelta(minutes=10)
@@ -74,7 +74,7 @@ class ReplicaSetController(TemplateController):
         missing = replica_set.data["spec"].get("replicas", 1) - len(active)
         if missing < 0:
             surplus = sorted(active, key=first_to_go)[:-missing]
-            await self.together([self.delete(pod) for pod in surplus])
+            await together(self.delete(pod) for pod in surplus)
         if missing <= 0:
             return None
         failures = sum(phase_of(pod) == "Failed" and not was_disrupted(pod) for pod in pods)
@@ -87,7 +87,7 @@ class ReplicaSetController(TemplateController):
     async def _create_pods(self, replica_set: Record, number: int) -> None:
         pod = make_pod(replica_set, replica_set.data["spec"]["template"], labels={})
         try:
-            await self.together([self.create(PODS, pod) for _ in range(number)])
+            await together(self.create(PODS, pod) for _ in range(number))
         except StoreError as error:
             await self.tell(replica_set, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
             raise
@@ -96,7 +96,7 @@ class ReplicaSetController(TemplateController):
         now = self.clock()
         pods = self._pods.by("owner", replica_set.uid)
         old = [pod for pod in pods if is_finished(pod) and not is_leaving(pod) and finished_at(pod) + _KEPT < now]
-        await self.together([self.delete(pod) for pod in old])
+        await together(self.delete(pod) for pod in old)
 
 
 def _available(replica_set: Record, pods: list[Record], now: datetime) -> tuple[int, float | None]:

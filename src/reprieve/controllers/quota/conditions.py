@@ -152,8 +152,4 @@ def finish(message: str, now: datetime, reason: str = "JobFinished") -> Change:
 
 def without_finalizer(data: dict[str, Any]) -> None:
     """Let a workload go as soon as it is deleted."""
-    left = [name for name in data["metadata"].get("finalizers") or [] if name != FINALIZER]
-    if left:
-        data["metadata"]["finalizers"] = left
-    else:
-        data["metadata"].pop("finalizers", None)
+    writing.drop_finalizer(data, FINALIZER)

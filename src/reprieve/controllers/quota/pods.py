@@ -24,7 +24,7 @@ from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
-from reprieve.stores.writing import finalizers_of, is_leaving
+from reprieve.stores.writing import finalizers_of, is_leaving, together
 from reprieve.texts import quota_lives
 
 _MARK = QUEUE_NAME_LABEL.encode()
@@ -90,7 +90,7 @@ class QuotaPods(QuotaOwners):
     async def _without_quota(self, workload: Record, left: list[Record], total: int) -> None:
         loose = [pod for pod in left if not groups.is_gated(pod)]
         if loose:  # somebody removed the gate by hand: a pod cannot be held again
-            await self.together([self._end(pod, "NotAdmitted", quota_lives.POD_NOT_ADMITTED) for pod in loose])
+            await together(self._end(pod, "NotAdmitted", quota_lives.POD_NOT_ADMITTED) for pod in loose)
         elif len([pod for pod in left if not is_leaving(pod)]) < total:
             await self.let_go(workload)  # one of a group has gone: it is made anew when they are whole again
         else:
@@ -114,10 +114,10 @@ class QuotaPods(QuotaOwners):
                 await self.modify(workload, standing.release(self.clock()), subresource="status")
             else:
                 reason, message = standing.why_evicted(workload)
-                await self.together([self._end(pod, reason, message) for pod in left])
+                await together(self._end(pod, reason, message) for pod in left)
         elif standing.may_run(workload):
             held = [pod for pod in left if groups.is_gated(pod) and not is_leaving(pod)]
-            await self.together([self._let_run(pod, workload) for pod in held])
+            await together(self._let_run(pod, workload) for pod in held)
 
     async def _let_run(self, pod: Record, workload: Record) -> None:
         place = await self.placement(pod, workload, groups.pod_set_of(pod, workload))
@@ -137,7 +137,7 @@ class QuotaPods(QuotaOwners):
     async def _end_workload(self, workload: Record, left: list[Record]) -> None:
         """Somebody deletes the Workload: what it let run has to end before its quota is free."""
         running = [pod for pod in left if not groups.is_gated(pod)]
-        await self.together([self._end(pod, "WorkloadDeleted", quota_lives.WORKLOAD_DELETED) for pod in running])
+        await together(self._end(pod, "WorkloadDeleted", quota_lives.WORKLOAD_DELETED) for pod in running)
         if not running:
             await self.let_go(workload)
 

@@ -13,6 +13,7 @@ from reprieve.model.conditions import (
     conditions_of,
     has_condition,
     set_condition,
+    true_condition,
     with_conditions,
 )
 
@@ -72,6 +73,12 @@ def test_what_an_object_says() -> None:
         False,
         True,
     )
+
+
+def test_the_first_of_several_that_holds() -> None:
+    data = {"status": {"conditions": [*KNOWN, {"type": "C", "status": "True"}]}}
+    assert true_condition(data, "A", "C", "B") == {"type": "C", "status": "True"}
+    assert true_condition(data, "A", "D") == {}
 
 
 def test_an_object_without_conditions_says_nothing() -> None:

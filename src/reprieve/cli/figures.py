@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod, pod_slots
-from reprieve.model.conditions import condition_of, has_condition
+from reprieve.model.conditions import condition_of, true_condition
 from reprieve.model.resources import CPU, NOTHING, PODS, Resources, amount
 
 Data = Mapping[str, Any]
@@ -88,9 +88,7 @@ def _waiting(pod: Pod) -> Waiting:
 
 def waiting_workloads(workloads: Iterable[Data]) -> list[Waiting]:
     """Quota workloads without a reservation."""
-    waiting = (
-        item for item in workloads if not any(has_condition(item, kind) for kind in ("QuotaReserved", "Finished"))
-    )
+    waiting = (item for item in workloads if not true_condition(item, "QuotaReserved", "Finished"))
     return sorted(map(_waiting_workload, waiting), key=lambda each: (-each.priority, each.since, each.unit))
 
 

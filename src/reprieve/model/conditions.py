@@ -38,6 +38,11 @@ def has_condition(data: Mapping[str, Any], kind: str, status: str = "True") -> b
     return bool(condition_of(data, kind).get("status") == status)
 
 
+def true_condition(data: Mapping[str, Any], *kinds: str) -> Data:
+    """The first condition of these types that holds for an object; empty: none does."""
+    return next((condition_of(data, kind) for kind in kinds if has_condition(data, kind)), {})
+
+
 def changed_condition(
     conditions: Iterable[Data],
     kind: str,

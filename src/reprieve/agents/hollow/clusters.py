@@ -23,7 +23,7 @@ from reprieve.controllers.runner import Controller
 from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import Clock, moment_of, timestamp
-from reprieve.model.conditions import has_condition, set_condition
+from reprieve.model.conditions import set_condition, true_condition
 from reprieve.model.resources import QuantityError, Resources, print_amount
 from reprieve.policies.federation.bindings import FINISHED, BindingFacts
 from reprieve.policies.federation.holds import PLACED_ANNOTATION
@@ -177,7 +177,7 @@ class HollowClusters(Controller):
         job = self._job(binding)
         if job is None or is_leaving(job):
             return None
-        if not (has_condition(job.data, "Complete") or has_condition(job.data, "Failed")):
+        if not true_condition(job.data, "Complete", "Failed"):
             left = self._runs_for(job, binding)
             if left is None or left > 0:
                 return left

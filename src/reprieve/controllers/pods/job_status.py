@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from reprieve.controllers.pods.job_tally import Tally
 from reprieve.controllers.pods.templates import restarts
 from reprieve.model.clock import moment_of, timestamp
-from reprieve.model.conditions import condition_of, conditions_of, find_condition, has_condition, set_condition
+from reprieve.model.conditions import condition_of, find_condition, has_condition, set_condition, true_condition
 from reprieve.stores.records import Record
 from reprieve.texts import controllers as texts
 
@@ -84,10 +84,8 @@ def is_suspended(job: Record) -> bool:
 
 def ended_at(job: Record) -> datetime | None:
     """When a Job was over; None: it is not."""
-    over = [
-        each for each in conditions_of(job.data) if each["type"] in ("Complete", "Failed") and each["status"] == "True"
-    ]
-    return moment_of(over[0]["lastTransitionTime"]) if over else None
+    over = true_condition(job.data, "Complete", "Failed")
+    return moment_of(over["lastTransitionTime"]) if over else None
 
 
 def write_status(status: dict[str, Any], job: Record, tally: Tally, verdict: Verdict | None, now: datetime) -> None:

@@ -65,11 +65,15 @@ def standing(pod: Record) -> tuple[Any, ...]:
     )
 
 
+def container_statuses(pod: Record) -> list[dict[str, Any]]:
+    """What is known of all its containers, those that come first among them."""
+    status = pod.data.get("status", {})
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
 def restarts(pod: Record) -> int:
     """How often its containers were started again."""
-    status = pod.data.get("status", {})
-    statuses = (*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ()))
-    return sum(container.get("restartCount", 0) for container in statuses)
+    return sum(container.get("restartCount", 0) for container in container_statuses(pod))
 
 
 def finished_at(pod: Record) -> datetime:

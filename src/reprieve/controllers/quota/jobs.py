@@ -21,7 +21,7 @@ from reprieve.controllers.quota import priority, shapes
 from reprieve.controllers.quota.owners import QuotaOwners
 from reprieve.controllers.runner import OWNED, controller_key, own_key
 from reprieve.model.clock import Clock
-from reprieve.model.conditions import has_condition
+from reprieve.model.conditions import has_condition, true_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
@@ -59,7 +59,7 @@ class QuotaJobs(QuotaOwners):
             await self._bring_right(job, workload)
 
     async def _bring_right(self, job: Record, workload: Record | None) -> None:
-        done = next((kind for kind in ("Complete", "Failed") if has_condition(job.data, kind)), "")
+        done = true_condition(job.data, "Complete", "Failed").get("type")
         if workload is None:
             if not done and self._is_ours(job):
                 await self._queue(job)

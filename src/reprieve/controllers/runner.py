@@ -44,6 +44,11 @@ def patience_for(number: int) -> float:
     return number / _A_SECOND
 
 
+def earliest(*waits: float | None) -> float | None:
+    """The shortest of the waits that several parts of a reconcile ask for; None: none asks."""
+    return min((wait for wait in waits if wait is not None), default=None)
+
+
 def own_key(record: Record) -> Iterable[Hashable]:
     """For what a controller is about: the key is namespace and name."""
     return (record.key,)

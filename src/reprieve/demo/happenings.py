@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from reprieve.demo.stage import Change, Work, phase_of, work_of
+from reprieve.controllers.pods.templates import phase_of
+from reprieve.demo.stage import Change, Work, work_of
 from reprieve.model.conditions import has_condition
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS, JOBS, PODS, QUOTA_WORKLOADS

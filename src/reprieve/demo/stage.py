@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
+from reprieve.controllers.pods.templates import phase_of
 from reprieve.model.conditions import has_condition
 from reprieve.stores.caches import Cache
 from reprieve.stores.protocol import Store
@@ -139,11 +140,6 @@ def work_of(record: Record) -> Work | None:
 
 def is_running(pod: Record) -> bool:
     return phase_of(pod) == "Running" and not is_leaving(pod)
-
-
-def phase_of(pod: Record) -> str:
-    phase: str = pod.data.get("status", {}).get("phase", "")
-    return phase
 
 
 def _wanted(template: Record | None) -> int:

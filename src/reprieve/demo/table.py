@@ -78,7 +78,7 @@ def _columns(guests: list[Guest]) -> Iterable[str]:
 
 
 def _of_scene(records: Iterable[Record], scene: Scene) -> Iterable[Record]:
-    return (record for record in records if (record.metadata.get("labels") or {}).get(LABEL) == scene.name)
+    return (record for record in records if record.labels.get(LABEL) == scene.name)
 
 
 # Nodes, and pods on them

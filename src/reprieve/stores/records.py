@@ -69,6 +69,10 @@ class Record:
         return found
 
     @property
+    def labels(self) -> dict[str, str]:
+        return self.metadata.get("labels") or {}
+
+    @property
     def annotations(self) -> dict[str, str]:
         return self.metadata.get("annotations") or {}
 

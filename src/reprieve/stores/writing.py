@@ -97,11 +97,18 @@ def controller_of(record: Record) -> dict[str, Any] | None:
     return next((owner for owner in owner_references(record) if owner.get("controller")), None)
 
 
-def controller_uid(record: Record) -> Iterator[str]:
+def controller_uid(record: Record) -> str:
+    """The uid of what controls an object; empty: nothing does."""
+    return str((controller_of(record) or {}).get("uid", ""))
+
+
+def by_controller(record: Record) -> Iterable[str]:
     """An index: by the uid of what controls an object."""
-    owner = controller_of(record)
-    if owner is not None:
-        yield owner["uid"]
+    return filter(None, (controller_uid(record),))
+
+
+def oldest_first(records: Iterable[Record]) -> list[Record]:
+    return sorted(records, key=lambda record: (record.metadata["creationTimestamp"], record.name))
 
 
 def owner_uids(record: Record) -> Iterator[str]:

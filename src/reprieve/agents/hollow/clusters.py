@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from reprieve.agents.hollow.nodes import RUN_SECONDS, seconds_in
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import Controller, earliest
 from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import Clock, moment_of, timestamp
@@ -102,8 +102,7 @@ class HollowClusters(Controller):
         binding = self._bindings[kind].get(name, namespace)
         if binding is None:
             return None
-        waits = [await self._let_go(binding), await self._finish(binding)]
-        return min((wait for wait in waits if wait is not None), default=None)
+        return earliest(await self._let_go(binding), await self._finish(binding))
 
     # Reports
 

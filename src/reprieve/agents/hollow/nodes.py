@@ -128,7 +128,7 @@ def _node_of(record: Record) -> list[str]:
 
 
 def _is_hollow(record: Record) -> bool:
-    return bool((record.metadata.get("labels") or {}).get(AGENT_LABEL) == HOLLOW)
+    return record.labels.get(AGENT_LABEL) == HOLLOW
 
 
 def seconds_in(record: Record, annotation: str) -> float | None:

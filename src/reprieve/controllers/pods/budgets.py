@@ -139,7 +139,7 @@ def _still_disrupted(budget: Record, pods: list[Record], now: datetime) -> dict[
 
 def _covers(budget: Record, pod: Record) -> bool:
     selector = budget.manifest.spec.selector
-    return selector is not None and selector.matches(pod.metadata.get("labels", {}))
+    return selector is not None and selector.matches(pod.labels)
 
 
 def _narrowest(budget: Record) -> Hashable:
@@ -154,7 +154,7 @@ def _labels(pod: Record) -> Iterator[Hashable]:
     if is_finished(pod):
         return
     yield (pod.namespace, *_ANY)
-    for key, value in pod.metadata.get("labels", {}).items():
+    for key, value in pod.labels.items():
         yield (pod.namespace, key, value)
 
 

@@ -22,9 +22,11 @@ from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import REPLICA_SETS, named
 from reprieve.stores.writing import (
+    by_controller,
     controller_of,
     controller_uid,
     is_leaving,
+    oldest_first,
     owner_reference,
     owner_references,
     together,
@@ -42,7 +44,7 @@ class DeploymentController(TemplateController):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         self._deployments = self.watch(DEPLOYMENTS, own_key)
-        self._sets = self.watch(REPLICA_SETS, controller_key(DEPLOYMENTS.kind), {"owner": controller_uid})
+        self._sets = self.watch(REPLICA_SETS, controller_key(DEPLOYMENTS.kind), {"owner": by_controller})
         self.watch_policies(self._deployments)
 
     async def reconcile(self, key: Any) -> None:
@@ -78,8 +80,8 @@ class DeploymentController(TemplateController):
     async def _forget_old(self, deployment: Record, old: list[Record]) -> None:
         limit = deployment.data["spec"].get("revisionHistoryLimit", _DEFAULT_HISTORY)
         empty = [each for each in old if not each.data.get("status", {}).get("replicas") and not is_leaving(each)]
-        by_age = sorted(empty, key=lambda each: (each.metadata["creationTimestamp"], each.name), reverse=True)
-        await together(self.delete(each) for each in by_age[limit:])
+        youngest_first = oldest_first(empty)[::-1]
+        await together(self.delete(each) for each in youngest_first[limit:])
 
     def _write_status(self, status: dict[str, Any], deployment: Record, current: Record, sets: list[Record]) -> None:
         wanted = deployment.data["spec"].get("replicas", 1)
@@ -96,8 +98,7 @@ class DeploymentController(TemplateController):
 
 def _may_be_of(replica_set: Record, deployment: Record) -> bool:
     """Whether it is this Deployment's, or nobody's."""
-    owner = controller_of(replica_set)
-    return owner is None or owner["uid"] == deployment.uid
+    return controller_uid(replica_set) in ("", deployment.uid)
 
 
 def _hash_of(template: dict[str, Any]) -> str:

@@ -12,10 +12,12 @@ from reprieve.model.clock import Clock, moment_of
 from reprieve.model.conditions import condition_of, has_condition
 from reprieve.policies.federation.propagation import selected_by
 from reprieve.stores.caches import Cache
+from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, named
-from reprieve.stores.writing import is_leaving, owner_reference
+from reprieve.stores.writing import is_leaving, owner_reference, together
+from reprieve.texts import controllers as texts
 
 PROPAGATION_POLICIES = named("policy.karmada.io", "PropagationPolicy")
 CLUSTER_PROPAGATION_POLICIES = named("policy.karmada.io", "ClusterPropagationPolicy")
@@ -124,6 +126,14 @@ class TemplateController(Controller):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         self._policies: list[Cache] = []
+
+    async def create_pods(self, owner: Record, pods: Iterable[Mapping[str, Any]]) -> None:
+        """Create pods together; their owner is told why that cannot be done."""
+        try:
+            await together(self.create(PODS, pod) for pod in pods)
+        except StoreError as error:
+            await self.tell(owner, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
+            raise
 
     def watch_policies(self, *templates: Cache) -> None:
         """Follow the policies too: a template that is selected, or no longer, is looked at again."""

@@ -25,7 +25,7 @@ from reprieve.model.conditions import has_condition, true_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import JOBS, PODS, QUOTA_WORKLOADS
-from reprieve.stores.writing import controller_of, controller_uid, is_leaving
+from reprieve.stores.writing import by_controller, controller_uid, is_leaving
 from reprieve.texts import quota_lives
 
 Data = dict[str, Any]
@@ -36,7 +36,7 @@ class QuotaJobs(QuotaOwners):
         super().__init__(store, clock)
         self._jobs = self.watch(JOBS, own_key, {"class": _class_of})
         self._workloads = self.watch(QUOTA_WORKLOADS, controller_key("Job"), {"owner": controller_key("Job")})
-        self._pods = self.watch(PODS, controller_key("Job"), {"owner": controller_uid}, concern=_ended, mark=OWNED)
+        self._pods = self.watch(PODS, controller_key("Job"), {"owner": by_controller}, concern=_ended, mark=OWNED)
         self.watch_policies(self._jobs)
 
     def naming(self, class_name: priority.ClassName) -> Iterable[Hashable]:
@@ -51,9 +51,9 @@ class QuotaJobs(QuotaOwners):
         job = self._jobs.get(name, namespace)
         workload = None
         for each in self._workloads.by("owner", key):
-            if job is not None and _owner_uid(each) == job.uid and not is_leaving(job):
+            if job is not None and controller_uid(each) == job.uid and not is_leaving(job):
                 workload = each
-            elif not self._unfinished(_owner_uid(each)):
+            elif not self._unfinished(controller_uid(each)):
                 await self.let_go(each)
         if job is not None and not is_leaving(job):
             await self._bring_right(job, workload)
@@ -203,11 +203,6 @@ class QuotaJobs(QuotaOwners):
         message = quota_lives.finished(job.name, failed=failed)
         workload = await self.modify(workload, standing.finish(message, self.clock()), subresource="status")
         await self.modify(workload, standing.without_finalizer)
-
-
-def _owner_uid(workload: Record) -> str:
-    owner = controller_of(workload)
-    return owner["uid"] if owner is not None else ""
 
 
 def _ended(pod: Record) -> tuple[Any, ...]:

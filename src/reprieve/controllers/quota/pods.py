@@ -24,7 +24,7 @@ from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.resources import PODS, QUOTA_WORKLOADS
-from reprieve.stores.writing import finalizers_of, is_leaving, together
+from reprieve.stores.writing import finalizers_of, is_leaving, oldest_first, together
 from reprieve.texts import quota_lives
 
 _MARK = QUEUE_NAME_LABEL.encode()
@@ -46,7 +46,7 @@ class QuotaPods(QuotaOwners):
     async def reconcile(self, key: tuple[str, str]) -> None:
         namespace, name = key
         workload = self._workloads.get(name, namespace)
-        pods = groups.oldest_first(self._pods.by("workload", key))
+        pods = oldest_first(self._pods.by("workload", key))
         if workload is None:
             waiting = [pod for pod in pods if groups.is_gated(pod) and not is_leaving(pod) and not is_finished(pod)]
             await self._queue(name, waiting)

@@ -134,6 +134,38 @@ def test_any_store_will_do_and_is_let_go_of_at_the_end() -> None:
     assert closed == ["once"]
 
 
+class _Failing:
+    """A part that always fails, after it has run for some time."""
+
+    def __init__(self, *runs: float) -> None:
+        self.runs = runs
+        self.starts: list[float] = []
+
+    async def run(self) -> None:
+        self.starts.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self.runs[min(len(self.starts), len(self.runs)) - 1])
+        raise RuntimeError("out of luck")
+
+
+def test_a_part_that_fails_at_once_waits_longer_each_time_until_it_has_run_for_long(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    at_once, later = _Failing(0), _Failing(0, 0, 60, 10**6)
+
+    async def main(clock: Clock) -> None:
+        plane = open_plane(None, clock, Settings(), seed=1)
+        plane.add(at_once)
+        plane.add(later)
+        await plane.start()
+        await asyncio.sleep(100)
+        await plane.stop()
+
+    with caplog.at_level(logging.CRITICAL):
+        run_virtually(main)
+    assert at_once.starts == [0, 1, 3, 7, 15, 31, 61, 91]
+    assert later.starts == [0, 1, 3, 64]
+
+
 def test_nothing_is_written_after_it_has_stopped(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
         plane = open_plane(tmp_path, clock, Settings(), seed=1)

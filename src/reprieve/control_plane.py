@@ -30,6 +30,7 @@ from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.status import QuotaStatus
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.loading import Loaded
+from reprieve.model.backoff import Backoff
 from reprieve.model.clock import Clock
 from reprieve.planning.planner import Planner
 from reprieve.scheduler.history import History
@@ -41,7 +42,8 @@ from reprieve.stores.records import Record
 
 _log = logging.getLogger(__name__)
 
-_RESTART_SECONDS = 1.0
+_BACK_OFF = Backoff(first=1.0, longest=30.0)
+_LONG_RUN = 60.0
 _RARELY = 50_000
 
 
@@ -161,8 +163,13 @@ def _controllers(store: Store, clock: Clock, settings: Settings) -> list[Part]:
 
 
 async def _keep_running(run: Callable[[], Any]) -> None:
-    """One part that fails must not take the others with it: it starts again, from what is in the store."""
+    """One part that fails must not take the others with it: it starts again, from what is in the store.
+
+    One that fails again soon waits longer each time; a long run makes good for what came before.
+    """
+    failures, loop = 0, asyncio.get_running_loop()
     while True:
+        began = loop.time()
         try:
             await run()
             return
@@ -170,4 +177,5 @@ async def _keep_running(run: Callable[[], Any]) -> None:
             raise
         except Exception:
             _log.exception("a part of the control plane failed and starts again")
-            await asyncio.sleep(_RESTART_SECONDS)
+            failures = 1 if loop.time() - began >= _LONG_RUN else failures + 1
+            await asyncio.sleep(_BACK_OFF.wait(failures))

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from reprieve.client.merging import merge_patch_between, merged
+from reprieve.client.merging import merged
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.merge_keys import Field
 from reprieve.stores.api.patches import merge_patch
+from reprieve.stores.writing import merge_patch_between
 
 POD = Field(fields=PODS.merge_keys)
 ONE = {"name": "one", "image": "a"}

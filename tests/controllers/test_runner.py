@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from reprieve.controllers.runner import Controller, own_key
-from reprieve.controllers.work_queue import LONGEST_DELAY, WorkQueue
+from reprieve.controllers.work_queue import BACK_OFF, WorkQueue
 from reprieve.manifests.kinds import CONFIG_MAPS
-from reprieve.model.clock import START, Clock
+from reprieve.model.clock import Clock
 from reprieve.stores.caches import Cache
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, Invalid
 from reprieve.stores.records import Record
-from reprieve.stores.writing import merge_patch, set_condition
+from reprieve.stores.writing import merge_patch_between
 from tests.controllers.harness import Lagging, in_virtual_time, running
 
 
@@ -75,7 +75,7 @@ def test_failures_wait_longer_each_time_but_not_for_ever() -> None:
         queue.take(0)
     assert delays[1] == 2 * delays[0]
     assert delays == sorted(delays)
-    assert delays[-1] == LONGEST_DELAY
+    assert delays[-1] == BACK_OFF.longest
     queue.succeeded("a")
     queue.failed("a", 0)
     assert queue.next_due() == delays[0]
@@ -246,15 +246,5 @@ def test_a_controller_modifies_what_has_changed_since_and_writes_nothing_that_is
 def test_a_merge_patch_makes_the_one_of_the_other() -> None:
     before = {"a": 1, "b": {"c": 1, "d": [1]}, "e": {}}
     after = {"a": 1, "b": {"d": [1, 2]}, "f": {"g": 1}}
-    assert merge_patch(before, after) == {"b": {"c": None, "d": [1, 2]}, "e": None, "f": {"g": 1}}
-    assert merge_patch(after, after) == {}
-
-
-def test_a_condition_keeps_its_time_as_long_as_its_status_and_its_place_always() -> None:
-    conditions = [{"type": "A", "status": "False", "lastTransitionTime": "then"}, {"type": "B", "status": "True"}]
-    set_condition(conditions, "A", "False", now=START, reason="Other")
-    assert conditions[0] == {"type": "A", "status": "False", "lastTransitionTime": "then", "reason": "Other"}
-    set_condition(conditions, "A", "True", now=START)
-    assert conditions[0] == {"type": "A", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    set_condition(conditions, "C", "True", now=START)
-    assert [each["type"] for each in conditions] == ["A", "B", "C"]
+    assert merge_patch_between(before, after) == {"b": {"c": None, "d": [1, 2]}, "e": None, "f": {"g": 1}}
+    assert merge_patch_between(after, after) == {}

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from reprieve.policies.deciding import Deciding
 
 from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import hollow_node

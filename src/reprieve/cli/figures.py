@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod, pod_slots
+from reprieve.model.conditions import condition_of, true_condition
 from reprieve.model.resources import CPU, NOTHING, PODS, Resources, amount
 
 Data = Mapping[str, Any]
@@ -87,27 +88,18 @@ def _waiting(pod: Pod) -> Waiting:
 
 def waiting_workloads(workloads: Iterable[Data]) -> list[Waiting]:
     """Quota workloads without a reservation."""
-    found = [_waiting_workload(item) for item in workloads if not _holds(item, "QuotaReserved", "Finished")]
-    return sorted(found, key=lambda each: (-each.priority, each.since, each.unit))
+    waiting = (item for item in workloads if not true_condition(item, "QuotaReserved", "Finished"))
+    return sorted(map(_waiting_workload, waiting), key=lambda each: (-each.priority, each.since, each.unit))
 
 
 def _waiting_workload(item: Data) -> Waiting:
     metadata = item["metadata"]
-    reserved = _condition(item, "QuotaReserved")
+    reserved = condition_of(item, "QuotaReserved")
     queue = item["spec"].get("queueName", "")
     why = str(reserved.get("message") or f"waits in {queue}")
     priority = item["spec"].get("priority") or 0
     unit = f"workload/{metadata['name']}"
     return Waiting(unit, metadata.get("namespace", ""), priority, metadata.get("creationTimestamp", ""), why)
-
-
-def _condition(item: Data, kind: str) -> Data:
-    conditions = (item.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each.get("type") == kind), {})
-
-
-def _holds(item: Data, *kinds: str) -> bool:
-    return any(_condition(item, kind).get("status") == "True" for kind in kinds)
 
 
 class QueueUse(NamedTuple):

@@ -6,9 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
+
+from reprieve.model.backoff import Backoff
 
 Tell = Callable[[str], None]
-_FIRST, _LONGEST = 0.05, 1.0
+_PAUSES = Backoff(first=0.05, longest=1.0, factor=1.5)
 
 
 @contextmanager
@@ -26,10 +29,10 @@ def progress(text: str) -> Iterator[Tell]:
 
 def pauses(timeout: float | None = None) -> Iterator[None]:
     """Ask again and again, less and less often; ends after `timeout` seconds."""
-    pause, end = _FIRST, None if timeout is None else time.monotonic() + timeout
-    while True:
+    end = None if timeout is None else time.monotonic() + timeout
+    for times in count(1):
         yield
         if end is not None and time.monotonic() >= end:
             return
+        pause = _PAUSES.wait(times)
         time.sleep(pause if end is None else min(pause, max(0.0, end - time.monotonic())))
-        pause = min(pause * 1.5, _LONGEST)

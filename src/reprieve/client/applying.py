@@ -11,11 +11,12 @@ import msgspec
 
 from reprieve.client.connection import Client
 from reprieve.client.errors import Refused
-from reprieve.client.merging import merge_patch_between, merged
+from reprieve.client.merging import merged
 from reprieve.client.paths import LAST_APPLIED, place_of
 from reprieve.manifests.kinds import NODES
 from reprieve.manifests.merge_keys import Field
 from reprieve.manifests.resource import Resource
+from reprieve.stores.writing import merge_patch_between
 
 Data = dict[str, Any]
 Outcome = Literal["created", "configured", "unchanged"]

@@ -73,17 +73,3 @@ def _covers(before: Any, now: Any, there: Any) -> bool:
         earlier_items = before if isinstance(before, list) and len(before) == len(now) else [None] * len(now)
         return len(now) == len(there) and all(map(_covers, earlier_items, now, there))
     return bool(now == there)
-
-
-def merge_patch_between(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> Data:
-    """The merge patch that makes one of the other; empty: they are the same."""
-    patch: Data = {name: None for name in there if name not in wanted}
-    for name, value in wanted.items():
-        old = there.get(name)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            inner = merge_patch_between(old, value)
-            if inner:
-                patch[name] = inner
-        elif name not in there or old != value:
-            patch[name] = value
-    return patch

@@ -18,7 +18,7 @@ from reprieve.model.clock import Clock
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.protocol import FOREGROUND, ORPHAN, Propagation, Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import drop_finalizer, finalizers_of, is_leaving, owner_references, owner_uids
+from reprieve.stores.writing import drop_finalizer, finalizers_of, is_leaving, owner_references, owner_uids, together
 
 Standing = Literal["there", "gone", "waits"]
 
@@ -58,7 +58,7 @@ class GarbageCollector(Controller):
 
     async def _orphan_dependents(self, owner: Record) -> None:
         dependents = list(self._owners.dependents(owner.uid))
-        await self.together([self._disown(dependent, {owner.uid}) for dependent in dependents])
+        await together(self._disown(dependent, {owner.uid}) for dependent in dependents)
         await self._let_go(owner, ORPHAN)
 
     async def _delete_dependents_first(self, owner: Record) -> None:

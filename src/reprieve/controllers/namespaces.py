@@ -8,10 +8,11 @@ from reprieve.controllers.runner import Controller, own_key
 from reprieve.manifests.kinds import EVENTS, NAMESPACES, PODS, RESOURCES
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import set_condition
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import is_leaving, set_condition
+from reprieve.stores.writing import is_leaving, together
 from reprieve.texts import controllers as texts
 
 _FINALIZER = "kubernetes"
@@ -46,7 +47,7 @@ class NamespaceController(Controller):
     async def _empty(self, resource: Resource, namespace: str) -> int:
         """Delete all of a kind; how many are still there."""
         found = (await self.store.list(resource, namespace)).records
-        await self.together([self.delete(record) for record in found if not is_leaving(record)])
+        await together(self.delete(record) for record in found if not is_leaving(record))
         return len((await self.store.list(resource, namespace)).records) if found else 0
 
     async def _finalize(self, namespace: Record) -> None:
@@ -62,12 +63,5 @@ class NamespaceController(Controller):
             self.forget(namespace)
 
     def _write_status(self, status: dict[str, Any], counts: dict[str, int]) -> None:
-        status["conditions"] = conditions = [*status.get("conditions", ())]
-        set_condition(
-            conditions,
-            "NamespaceContentRemaining",
-            "True",
-            now=self.clock(),
-            reason="SomeResourcesRemain",
-            message=texts.content_remains(counts),
-        )
+        message = texts.content_remains(counts)
+        set_condition(status, "NamespaceContentRemaining", "True", "SomeResourcesRemain", message, now=self.clock())

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
-from reprieve.controllers.work_queue import FIRST_DELAY, LONGEST_DELAY, WorkQueue
+from reprieve.controllers.work_queue import BACK_OFF, WorkQueue
 from reprieve.manifests.kinds import EVENTS
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, timestamp
@@ -43,6 +43,11 @@ _logger = logging.getLogger(__name__)
 def patience_for(number: int) -> float:
     """How long to collect changes for something that is made of so many: what takes longer is looked at less often."""
     return number / _A_SECOND
+
+
+def earliest(*waits: float | None) -> float | None:
+    """The shortest of the waits that several parts of a reconcile ask for; None: none asks."""
+    return min((wait for wait in waits if wait is not None), default=None)
 
 
 def own_key(record: Record) -> Iterable[Hashable]:
@@ -143,7 +148,7 @@ class Controller:
 
     async def _follow_all(self) -> None:
         """Bring all caches up to date; a store that cannot be reached is asked until it can."""
-        delay = FIRST_DELAY
+        failures = 0
         while True:
             try:
                 for cache in self._caches.values():
@@ -151,8 +156,8 @@ class Controller:
                         await cache.follow(self.store, self._signal)
             except StoreError as error:
                 _logger.warning("%s: cannot watch, trying again: %s", type(self).__name__, error)
-                await asyncio.sleep(delay)
-                delay = min(LONGEST_DELAY, 2 * delay)
+                failures += 1
+                await asyncio.sleep(BACK_OFF.wait(failures))
             else:
                 if all(cache.following for cache in self._caches.values()):
                     self.synced.set()
@@ -187,7 +192,7 @@ class Controller:
         else:
             self.queue.succeeded(key)
             if again is not None:
-                self.queue.add_at(key, _now() + max(FIRST_DELAY, again))
+                self.queue.add_at(key, _now() + max(BACK_OFF.first, again))
 
     async def create(self, resource: Resource, data: Mapping[str, Any]) -> Record:
         return self._written(await self.store.create(resource, data))
@@ -235,13 +240,6 @@ class Controller:
             self._written(left)
         else:
             self.forget(left)
-
-    async def together(self, writes: Sequence[Awaitable[Any]]) -> None:
-        """Several writes at once; all are tried, then the first failure counts."""
-        results = await asyncio.gather(*writes, return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
 
     async def tell(self, record: Record, reason: str, message: str, *, kind: str = "Normal") -> None:
         """An event about an object; that it cannot be written stops nothing."""

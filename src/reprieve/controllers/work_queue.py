@@ -6,8 +6,9 @@ import heapq
 from collections.abc import Hashable
 from itertools import count
 
-FIRST_DELAY = 0.005
-LONGEST_DELAY = 60.0
+from reprieve.model.backoff import Backoff
+
+BACK_OFF = Backoff(first=0.005, longest=60.0)
 
 
 class WorkQueue:
@@ -40,9 +41,8 @@ class WorkQueue:
 
     def failed(self, key: Hashable, now: float) -> None:
         """Try it again, later each time."""
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
-        self.add_at(key, now + min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures, 30)))
+        self._failures[key] = failures = self._failures.get(key, 0) + 1
+        self.add_at(key, now + BACK_OFF.wait(failures))
 
     def succeeded(self, key: Hashable) -> None:
         self._failures.pop(key, None)

@@ -53,5 +53,5 @@ async def is_clear(store: Store, scene: Scene) -> bool:
 
 
 def _ours(record: Record) -> None:
-    if LABEL not in (record.metadata.get("labels") or {}):
+    if LABEL not in record.labels:
         raise InTheWay(texts.somebody_elses(record.unit))

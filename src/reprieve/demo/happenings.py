@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from reprieve.demo.stage import Change, Work, phase_of, work_of
+from reprieve.controllers.pods.templates import phase_of
+from reprieve.demo.stage import Change, Work, work_of
 from reprieve.manifests.kinds import BINDINGS, JOBS, PODS, QUOTA_WORKLOADS
+from reprieve.model.conditions import has_condition
 from reprieve.stores.records import Record
-from reprieve.stores.writing import has_condition, is_leaving
+from reprieve.stores.writing import is_leaving
 
 Kind = Literal["runs", "admitted", "leaves", "left", "complete"]
 
@@ -73,10 +75,10 @@ def _quota_workload(change: Change) -> Iterator[Happening]:
     if work is None or change.after is None:
         return
     old, new = _admitted_by(change.before), _admitted_by(change.after)
-    evicted = has_condition(change.after, "Evicted")
+    evicted = has_condition(change.after.data, "Evicted")
     if new and not old:
         yield Happening("admitted", change.record.unit, work, new)
-    elif new and evicted and change.before is not None and not has_condition(change.before, "Evicted"):
+    elif new and evicted and change.before is not None and not has_condition(change.before.data, "Evicted"):
         yield Happening("leaves", change.record.unit, work, new)
     elif old and not new:
         yield Happening("left", change.record.unit, work, old)
@@ -111,6 +113,6 @@ def _leaving(record: Record | None) -> list[str]:
 
 def _job(change: Change) -> Iterator[Happening]:
     job, before = change.after, change.before
-    was = before is not None and has_condition(before, "Complete")
-    if job is not None and has_condition(job, "Complete") and not was:
+    was = before is not None and has_condition(before.data, "Complete")
+    if job is not None and has_condition(job.data, "Complete") and not was:
         yield Happening("complete", job.unit, Work(JOBS.kind, job.namespace, job.name))

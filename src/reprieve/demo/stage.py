@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
+from reprieve.controllers.pods.templates import phase_of
 from reprieve.manifests.kinds import (
     BINDINGS,
     CLUSTER_QUEUES,
@@ -21,10 +22,11 @@ from reprieve.manifests.kinds import (
     REPLICA_SETS,
 )
 from reprieve.manifests.resource import Resource
+from reprieve.model.conditions import has_condition
 from reprieve.stores.caches import Cache
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import controller_of, has_condition, is_leaving
+from reprieve.stores.writing import controller_of, is_leaving
 
 _WATCHED = (NODES, CLUSTERS, CLUSTER_QUEUES, CONFIG_MAPS, JOBS, REPLICA_SETS, BINDINGS, QUOTA_WORKLOADS, PODS)
 """Works before their units, so that whoever hears of a unit knows its work."""
@@ -122,7 +124,7 @@ class Stage:
 
     def is_complete(self, work: Work) -> bool:
         job = self.find(JOBS, work.name, work.namespace) if work.kind == JOBS.kind else None
-        return job is not None and has_condition(job, "Complete")
+        return job is not None and has_condition(job.data, "Complete")
 
 
 def work_of(record: Record) -> Work | None:
@@ -138,11 +140,6 @@ def work_of(record: Record) -> Work | None:
 
 def is_running(pod: Record) -> bool:
     return phase_of(pod) == "Running" and not is_leaving(pod)
-
-
-def phase_of(pod: Record) -> str:
-    phase: str = pod.data.get("status", {}).get("phase", "")
-    return phase
 
 
 def _wanted(template: Record | None) -> int:

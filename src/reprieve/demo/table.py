@@ -14,11 +14,12 @@ from reprieve.demo.stage import Stage
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_QUEUES, CLUSTERS, CONFIG_MAPS, NODES, PODS, QUOTA_WORKLOADS
 from reprieve.manifests.pods import pod_slots
 from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE
+from reprieve.model.conditions import has_condition
 from reprieve.model.resources import CPU, amount
 from reprieve.policies.federation.bindings import FINISHED
 from reprieve.policies.queue.pods import queue_name
 from reprieve.stores.records import Record
-from reprieve.stores.writing import has_condition, is_leaving
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import demo as texts
 
 RUNS, LEAVES, WAITS = "runs", "leaves", "waits"
@@ -77,7 +78,7 @@ def _columns(guests: list[Guest]) -> Iterable[str]:
 
 
 def _of_scene(records: Iterable[Record], scene: Scene) -> Iterable[Record]:
-    return (record for record in records if (record.metadata.get("labels") or {}).get(LABEL) == scene.name)
+    return (record for record in records if record.labels.get(LABEL) == scene.name)
 
 
 # Nodes, and pods on them
@@ -109,7 +110,7 @@ def _state(waits: bool, leaves: bool) -> str:
 def _cluster_queues(scene: Scene, stage: Stage) -> Room:
     queues = {record.name: _nominal(record.data["spec"]) for record in _of_scene(stage.all(CLUSTER_QUEUES), scene)}
     found = stage.all(QUOTA_WORKLOADS, scene.namespace)
-    return Room(queues, [_workload(each, stage) for each in found if not has_condition(each, "Finished")])
+    return Room(queues, [_workload(each, stage) for each in found if not has_condition(each.data, "Finished")])
 
 
 def _nominal(spec: dict[str, Any]) -> int:
@@ -121,7 +122,7 @@ def _nominal(spec: dict[str, Any]) -> int:
 def _workload(record: Record, stage: Stage) -> Guest:
     admission = record.data.get("status", {}).get("admission") or {}
     used = (each.get("resourceUsage", {}).get(CPU, 0) for each in admission.get("podSetAssignments") or ())
-    state = _state(not admission, has_condition(record, "Evicted"))
+    state = _state(not admission, has_condition(record.data, "Evicted"))
     name = str(stage.owner(record.unit) or record.name)
     return Guest(name, admission.get("clusterQueue", ""), state, sum(amount(CPU, each) for each in used))
 
@@ -149,7 +150,7 @@ def _guarantees(parts: Iterable[dict[str, Any]], above: str) -> Iterable[tuple[s
 
 def _clusters(scene: Scene, stage: Stage) -> Room:
     clusters = {record.name: _allocatable(record) for record in _of_scene(stage.all(CLUSTERS), scene)}
-    bindings = [each for each in stage.all(BINDINGS, scene.namespace) if not has_condition(each, FINISHED)]
+    bindings = [each for each in stage.all(BINDINGS, scene.namespace) if not has_condition(each.data, FINISHED)]
     return Room(clusters, [guest for binding in bindings for guest in _binding(binding, stage)])
 
 

@@ -79,6 +79,11 @@ def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
+def moment_of(text: str) -> datetime:
+    """A moment as it is written in an object."""
+    return datetime.fromisoformat(text)
+
+
 def timestamp(moment: datetime) -> str:
     """A moment as Kubernetes writes it in most places: whole seconds."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"

@@ -14,11 +14,12 @@ from math import inf
 from typing import NamedTuple
 
 from reprieve.manifests.resource import Resource
+from reprieve.model.backoff import Backoff
 from reprieve.scheduler.mirror import Seen
 
 _log = logging.getLogger(__name__)
 
-_LONGEST_WAIT = 60.0
+_BACK_OFF = Backoff(first=1.0, longest=60.0)
 _MOST_TRIES = 25
 
 
@@ -65,8 +66,7 @@ class KeptChanges:
             del self._kept[key]
             return
         _log.exception("a change of %s could not be taken, and is kept", seen.record.unit)
-        wait = min(2.0 ** (tries - 1), _LONGEST_WAIT)
-        self._kept[key] = _Kept(seen, tries, self._clock() + wait)
+        self._kept[key] = _Kept(seen, tries, self._clock() + _BACK_OFF.wait(tries))
 
 
 def _key(seen: Seen) -> tuple[Resource, str, str]:

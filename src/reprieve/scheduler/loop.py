@@ -20,7 +20,7 @@ from math import inf
 from reprieve.configuration import Settings
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.model.clock import Clock
-from reprieve.policies.deciding import OWN_NAME, Deciding
+from reprieve.policies.queue.pods import OWN_NAME
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.decision_log import Journal
 from reprieve.scheduler.events import Recorder

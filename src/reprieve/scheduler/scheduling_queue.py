@@ -17,8 +17,9 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Literal, NamedTuple
 
-FIRST_BACK_OFF = 1.0
-LONGEST_BACK_OFF = 10.0
+from reprieve.model.backoff import Backoff
+
+BACK_OFF = Backoff(first=1.0, longest=10.0)
 LONGEST_UNSCHEDULABLE = 300.0
 _SLACK = 64
 
@@ -52,9 +53,7 @@ class _Entry:
     @property
     def ready(self) -> float:
         """When its back-off ends."""
-        if not self.attempts:
-            return 0.0
-        return self.failed + min(FIRST_BACK_OFF * 2.0 ** min(self.attempts - 1, 10), LONGEST_BACK_OFF)
+        return self.failed + BACK_OFF.wait(self.attempts)
 
 
 class SchedulingQueue:

@@ -8,17 +8,14 @@ from typing import Any
 
 from litestar import Response
 
+from reprieve.agents.process.log_requests import chosen_container
 from reprieve.manifests.kinds import PODS
 from reprieve.server import bodies
 from reprieve.server.answers import Streamed, json_answer, success
 from reprieve.server.requests import Call
-from reprieve.server.table_cells import objects, text
 from reprieve.server.writing import delete_options
 from reprieve.stores.errors import BadRequest, StoreError
-from reprieve.stores.records import Record
 from reprieve.texts import server as texts
-
-_CONTAINERS = ("containers", "initContainers")
 
 
 async def bind(call: Call) -> Response[bytes]:
@@ -82,21 +79,11 @@ async def log(call: Call) -> Streamed:
         "timestamps": query.flag("timestamps"),
     }
     pod = await call.store.get(PODS, target.name, target.namespace)
-    container = _container(pod, query.text("container"))
+    container = chosen_container(pod, query.text("container"))
     parts = call.plane.logs(pod.namespace, pod.name, container, **options)  # type: ignore[arg-type]
     # What is refused is refused here, while there is still a status to answer with.
     first = await anext(parts, b"")
     return Streamed(_log_stream(first, parts, call.stopping), "text/plain")
-
-
-def _container(pod: Record, asked: str) -> str:
-    known = [text(each, "name") for part in _CONTAINERS for each in objects(pod.data, "spec", part)]
-    if asked and asked not in known:
-        raise BadRequest(texts.no_such_container(asked, pod.name, known))
-    first = [text(each, "name") for each in objects(pod.data, "spec", "containers")]
-    if not asked and len(first) != 1:
-        raise BadRequest(texts.which_container(pod.name, known))
-    return asked or first[0]
 
 
 async def _log_stream(first: bytes, parts: AsyncIterator[bytes], stopping: asyncio.Event) -> AsyncIterator[bytes]:

@@ -70,6 +70,14 @@ class Record:
         return found
 
     @property
+    def labels(self) -> dict[str, str]:
+        return self.metadata.get("labels") or {}
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return self.metadata.get("annotations") or {}
+
+    @property
     def manifest(self) -> Any:
         """The typed object that policies decide over."""
         if self._manifest is None:

@@ -1,14 +1,13 @@
-"""What controllers write in the same way: conditions, owner references, changes of what they have read."""
+"""What controllers read and write in the same way: owner references, finalizers, changes of what they have read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from reprieve.model.clock import timestamp
 from reprieve.stores.errors import Conflict
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
@@ -51,64 +50,35 @@ async def _as_it_is_now(store: Store, record: Record) -> Record:
     return found
 
 
+async def together(writes: Iterable[Awaitable[Any]]) -> None:
+    """Several writes at once; all are tried, then the first failure counts."""
+    for result in await asyncio.gather(*writes, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+
+
 def difference(record: Record, change: Change, subresource: str = "") -> dict[str, Any]:
     """What `change` would change, as a merge patch; of a status only that."""
     changed = msgspec.json.decode(record.raw)
     change(changed)
-    patch = merge_patch(record.data, changed)
+    patch = merge_patch_between(record.data, changed)
     if subresource != "status":
         return patch
     return {"status": patch["status"]} if "status" in patch else {}
 
 
-def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def merge_patch_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The smallest merge patch that makes the one of the other; lists are replaced whole."""
     patch: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
-            inner = merge_patch(old, value)
+            inner = merge_patch_between(old, value)
             if inner:
                 patch[key] = inner
         elif key not in before or old != value:
             patch[key] = value
     return patch
-
-
-def set_condition(
-    conditions: list[dict[str, Any]],
-    kind: str,
-    status: str,
-    *,
-    now: datetime,
-    reason: str = "",
-    message: str = "",
-    **more: Any,
-) -> None:
-    """Set a condition in a list, in its place; its transition time stays as long as its status does."""
-    known = find_condition(conditions, kind)
-    same = known is not None and known.get("status") == status
-    since = known.get("lastTransitionTime") if known is not None and same else None
-    condition = {"type": kind, "status": status, "lastTransitionTime": since or timestamp(now), **more}
-    condition |= {key: value for key, value in (("reason", reason), ("message", message)) if value}
-    if known is None:
-        conditions.append(condition)
-    else:
-        conditions[conditions.index(known)] = condition
-
-
-def find_condition(conditions: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
-    return next((condition for condition in conditions if condition.get("type") == kind), None)
-
-
-def conditions_of(record: Record) -> list[dict[str, Any]]:
-    """The conditions in an object's status; not to be changed."""
-    return record.data.get("status", {}).get("conditions") or []
-
-
-def has_condition(record: Record, kind: str, status: str = "True") -> bool:
-    found = find_condition(conditions_of(record), kind)
-    return found is not None and found.get("status") == status
 
 
 def owner_reference(owner: Record, *, controller: bool = True) -> dict[str, Any]:
@@ -127,11 +97,18 @@ def controller_of(record: Record) -> dict[str, Any] | None:
     return next((owner for owner in owner_references(record) if owner.get("controller")), None)
 
 
-def controller_uid(record: Record) -> Iterator[str]:
+def controller_uid(record: Record) -> str:
+    """The uid of what controls an object; empty: nothing does."""
+    return str((controller_of(record) or {}).get("uid", ""))
+
+
+def by_controller(record: Record) -> Iterable[str]:
     """An index: by the uid of what controls an object."""
-    owner = controller_of(record)
-    if owner is not None:
-        yield owner["uid"]
+    return filter(None, (controller_uid(record),))
+
+
+def oldest_first(records: Iterable[Record]) -> list[Record]:
+    return sorted(records, key=lambda record: (record.metadata["creationTimestamp"], record.name))
 
 
 def owner_uids(record: Record) -> Iterator[str]:
@@ -154,8 +131,3 @@ def drop_finalizer(data: dict[str, Any], name: str) -> None:
     metadata["finalizers"] = [each for each in metadata.get("finalizers", ()) if each != name]
     if not metadata["finalizers"]:
         del metadata["finalizers"]
-
-
-def moment_of(text: str) -> datetime:
-    """A moment as it is written in an object."""
-    return datetime.fromisoformat(text)

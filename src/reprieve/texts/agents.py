@@ -63,7 +63,7 @@ def deadline_exceeded(seconds: int) -> str:
 
 
 def no_such_container(name: str, pod: str, known: Sequence[str]) -> str:
-    return f"container {name} is not valid for pod {pod}; it has {', '.join(known)}"
+    return f"container {name[:80]} is not valid for pod {pod}; it has {', '.join(known)}"
 
 
 def which_container(pod: str, known: Sequence[str]) -> str:

@@ -113,14 +113,6 @@ def too_old_version(asked: int, current: int) -> str:
     return f"the objects as they were at version {asked} are no longer known; the version now is {current}"
 
 
-def no_such_container(container: str, pod: str, known: Iterable[str]) -> str:
-    return f"container {container[:80]} is not valid for pod {pod}; it has: {', '.join(known)}"
-
-
-def which_container(pod: str, known: Iterable[str]) -> str:
-    return f"a container name must be specified for pod {pod}, choose one of: {', '.join(known)}"
-
-
 def address_in_use(host: str, port: int) -> str:
     return f"{host}:{port} is in use by another program; choose another port, or 0 for any that is free"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from reprieve.agents.process.containers import ContainerSpec, Directory, PodIdentity
 from reprieve.agents.process.environment import environment
-from reprieve.agents.process.process_table import Process, living, send
 from reprieve.agents.process.processes import Container
 from reprieve.agents.process.remains import marked
+from reprieve.agents.process.shim.process_table import Process, living, send
 
 PATIENCE = 20.0
 

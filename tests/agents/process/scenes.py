@@ -20,8 +20,8 @@ from typing import Any
 
 from reprieve.agents.process.agent import ProcessAgent
 from reprieve.agents.process.machine import Machine
-from reprieve.agents.process.process_table import living, send
 from reprieve.agents.process.remains import marked
+from reprieve.agents.process.shim.process_table import living, send
 from reprieve.manifests.kinds import EVENTS, NODES, PODS
 from reprieve.model.clock import system_clock
 from reprieve.stores.embedded.store import EmbeddedStore

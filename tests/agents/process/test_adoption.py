@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reprieve.agents.process import container_files as files
-from reprieve.agents.process import process_table
 from reprieve.agents.process.containers import Directory, Identity, Record, directories
 from reprieve.agents.process.logs import read_log
 from reprieve.agents.process.processes import Container
+from reprieve.agents.process.shim import container_files as files
+from reprieve.agents.process.shim import process_table
 from tests.agents.process.containers import World, filled, gone, until
 
 AGENT = Path(__file__).with_name("agent_process.py")
@@ -217,7 +217,7 @@ def test_a_damaged_file_says_as_little_as_none(here: World, name: str) -> None:
 
 def test_a_shim_that_cannot_even_begin_is_an_exit_with_a_reason(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene() -> None:
-        monkeypatch.setattr("reprieve.agents.shim_starter._SHIM", here.root / "missing.py")
+        monkeypatch.setattr("reprieve.agents.process.shim_starter._SHIM", here.root / "missing.py")
         ended = await (await here.start("true")).wait()
         assert (ended.exit_code, ended.reason) == (128, "StartError")
         assert "missing.py" in ended.message

@@ -76,7 +76,7 @@ def test_all_containers_run_together_and_one_failure_fails_the_pod(tmp_path: Pat
 
 
 def test_logs_are_kept_until_the_pod_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reprieve.agents.process_pods._KEEP_SECONDS", 0.0)
+    monkeypatch.setattr("reprieve.agents.process.pods._KEEP_SECONDS", 0.0)
 
     async def story(scene: Scene) -> None:
         pod = await scene.shell("a", "echo one; echo two >&2; echo three", restartPolicy="Never")

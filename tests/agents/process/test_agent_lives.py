@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from reprieve.agents.process.containers import Exit
-from reprieve.agents.process.process_table import living
 from reprieve.agents.process.remains import marked
+from reprieve.agents.process.shim.process_table import living
 from reprieve.agents.process.slots import Slot
 from reprieve.manifests.kinds import PODS
+from reprieve.model.backoff import Backoff
 from tests.agents.process.scenes import Scene, condition, container_in, play, pod_of, shell, terminated, until
 
 FAILS_ONCE = "echo run; [ -e again ] && exec sleep 600; : > again; exit 7"
@@ -94,7 +95,7 @@ def test_the_waits_grow_to_five_minutes_and_a_long_run_makes_good(tmp_path: Path
 
 
 def test_only_the_last_two_attempts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reprieve.agents.process_slots._FIRST_BACK_OFF", 0.0)
+    monkeypatch.setattr("reprieve.agents.process.slots._BACK_OFF", Backoff(0.0, 0.0))
 
     async def story(scene: Scene) -> None:
         script = "echo x >> count; [ $(wc -l < count) = 5 ] && exec sleep 600; exit 1"

@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from reprieve.agents.process import process_table
 from reprieve.agents.process.agent import AgentRunsAlready, ProcessAgent
 from reprieve.agents.process.containers import Directory
 from reprieve.agents.process.remains import marked
+from reprieve.agents.process.shim import process_table
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.model.clock import system_clock
 from reprieve.stores.caches import Cache

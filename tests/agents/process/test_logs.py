@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reprieve.agents.process import container_files as files
 from reprieve.agents.process.containers import Directory
 from reprieve.agents.process.logs import follow_log, read_log
+from reprieve.agents.process.shim import container_files as files
 from tests.agents.process.containers import PATIENCE, World, until
 
 

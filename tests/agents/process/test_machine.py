@@ -138,7 +138,7 @@ def test_gpus_are_those_that_the_driver_lists(
 
 
 def test_a_driver_that_does_not_answer_means_no_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reprieve.agents.gpus._PATIENCE", 0.1)
+    monkeypatch.setattr("reprieve.agents.process.gpus._PATIENCE", 0.1)
     assert find_devices(driver(tmp_path, "exec sleep 30")) == ()
 
 

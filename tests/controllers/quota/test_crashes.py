@@ -14,7 +14,7 @@ from typing import Any
 from reprieve.controllers.pods.templates import is_finished
 from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock, run_virtually
-from reprieve.stores.writing import has_condition
+from reprieve.model.conditions import has_condition
 from tests.builders.pods import pod
 from tests.controllers.quota.scenes import QUEUE_LABEL, Scene, condition, job, scene, template_bytes
 
@@ -32,7 +32,7 @@ class Laws:
 
     def check(self) -> None:
         workloads = self._scene.now(QUOTA_WORKLOADS)
-        finished = any(has_condition(each, "Finished") for each in workloads)
+        finished = any(has_condition(each.data, "Finished") for each in workloads)
         holds = any("admission" in each.data.get("status", {}) for each in workloads)
         for train in self._scene.now(JOBS):
             self._check_job(train, holds)
@@ -127,7 +127,7 @@ def test_a_job_survives_a_crash_between_any_two_writes() -> None:
         assert (laws.taken, laws.freed) == (2, 1)
         (train,) = await scene.all(JOBS)
         assert train.data["spec"]["parallelism"] == 2
-        assert has_condition(train, "Complete")
+        assert has_condition(train.data, "Complete")
 
     assert _with_every_crash(act) > 20
 

@@ -19,18 +19,19 @@ from typing import Any
 import msgspec
 
 from reprieve.agents.hollow.nodes import RUN_SECONDS, seconds_in
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import Controller, earliest
 from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
 from reprieve.manifests.priorities import Priority
-from reprieve.model.clock import Clock, timestamp
+from reprieve.model.clock import Clock, moment_of, timestamp
+from reprieve.model.conditions import set_condition, true_condition
 from reprieve.model.resources import QuantityError, Resources, print_amount
 from reprieve.policies.federation.bindings import FINISHED, BindingFacts
 from reprieve.policies.federation.holds import PLACED_ANNOTATION
 from reprieve.policies.federation.ledger import Usage
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import has_condition, is_leaving, moment_of, set_condition
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import federation as texts
 
 ALLOCATABLE = "reprieve.scheduling/allocatable"
@@ -78,7 +79,7 @@ class HollowClusters(Controller):
     def _cluster_changed(self, before: Record | None, after: Record | None) -> None:
         (name,) = {record.name for record in (before, after) if record is not None}
         self.enqueue((CLUSTERS.kind, "", name))
-        if before is None or after is None or _annotations(before) != _annotations(after):
+        if before is None or after is None or before.annotations != after.annotations:
             for cache in self._bindings.values():
                 for binding in cache.by("leaves", name):
                     self.enqueue((binding.resource.kind, *binding.key))
@@ -101,8 +102,7 @@ class HollowClusters(Controller):
         binding = self._bindings[kind].get(name, namespace)
         if binding is None:
             return None
-        waits = [await self._let_go(binding), await self._finish(binding)]
-        return min((wait for wait in waits if wait is not None), default=None)
+        return earliest(await self._let_go(binding), await self._finish(binding))
 
     # Reports
 
@@ -113,10 +113,7 @@ class HollowClusters(Controller):
         used = self._usage.of(cluster.name)
 
         def report(status: dict[str, Any]) -> None:
-            conditions = status.setdefault("conditions", [])
-            set_condition(
-                conditions, "Ready", "True", now=self.clock(), reason="ClusterReady", message=texts.HOLLOW_READY
-            )
+            set_condition(status, "Ready", "True", "ClusterReady", texts.HOLLOW_READY, now=self.clock())
             status.setdefault("apiEnablements", _api_enablements())
             names = {**has, **used.positive()}
             status["resourceSummary"] = {
@@ -128,7 +125,7 @@ class HollowClusters(Controller):
 
     async def _allocatable(self, cluster: Record) -> Resources:
         """What it says it has; what cannot be read is told once, and what it had before stays."""
-        text = _annotations(cluster).get(ALLOCATABLE)
+        text = cluster.annotations.get(ALLOCATABLE)
         summary = cluster.manifest.status.resource_summary
         known: Resources = summary.allocatable if summary is not None else Resources()
         if text is None:
@@ -179,7 +176,7 @@ class HollowClusters(Controller):
         job = self._job(binding)
         if job is None or is_leaving(job):
             return None
-        if not (has_condition(job, "Complete") or has_condition(job, "Failed")):
+        if not true_condition(job.data, "Complete", "Failed"):
             left = self._runs_for(job, binding)
             if left is None or left > 0:
                 return left
@@ -208,16 +205,10 @@ class HollowClusters(Controller):
         now = self.clock()
         status |= {"startTime": timestamp(began), "completionTime": timestamp(now), "active": 0}
         status["succeeded"] = spec.get("completions") or spec.get("parallelism", 1)
-        conditions = status.setdefault("conditions", [])
-        set_condition(conditions, "Complete", "True", now=now, reason="RunTimeOver", message=texts.RUN_TIME_OVER)
+        set_condition(status, "Complete", "True", "RunTimeOver", texts.RUN_TIME_OVER, now=now)
 
     def _say_finished(self, status: dict[str, Any]) -> None:
-        conditions = status.setdefault("conditions", [])
-        set_condition(conditions, FINISHED, "True", now=self.clock(), reason="JobFinished", message=texts.JOB_FINISHED)
-
-
-def _annotations(record: Record) -> dict[str, str]:
-    return record.metadata.get("annotations") or {}
+        set_condition(status, FINISHED, "True", "JobFinished", texts.JOB_FINISHED, now=self.clock())
 
 
 def _tasks(data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -239,7 +230,7 @@ def _job_of(binding: Record) -> Iterator[tuple[str, str]]:
 def _placed_at(binding: Record) -> datetime:
     """When it got its clusters; one that was placed by hand has had them from the start."""
     with suppress(ValueError, KeyError):
-        placed = moment_of(_annotations(binding)[PLACED_ANNOTATION])
+        placed = moment_of(binding.annotations[PLACED_ANNOTATION])
         if placed.tzinfo is not None:
             return placed
     return moment_of(binding.metadata["creationTimestamp"])

@@ -8,21 +8,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from heapq import heappop, heappush
 from typing import Any
 
+from reprieve.controllers.pods.templates import phase_of
+from reprieve.controllers.runner import Controller
 from reprieve.manifests.kinds import NODES, PODS
-from reprieve.model.clock import Clock, timestamp
-from reprieve.stores.caches import GATHER, Cache
-from reprieve.stores.errors import NotFound, StoreError
+from reprieve.model.clock import Clock, moment_of, timestamp
+from reprieve.model.conditions import changed_condition, conditions_of
+from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-
-_log = logging.getLogger(__name__)
+from reprieve.stores.writing import finalizers_of, is_leaving
 
 AGENT_LABEL = "reprieve.scheduling/agent"
 HOLLOW = "hollow"
@@ -30,9 +28,6 @@ RUN_SECONDS = "reprieve.scheduling/run-seconds"
 TERMINATION_SECONDS = "reprieve.scheduling/termination-seconds"
 EXIT_CODE = "reprieve.scheduling/exit-code"
 _LONGEST = 10.0 * 365 * 86400
-_RETRY_SECONDS = 1.0
-
-Key = tuple[str, str]
 
 
 def hollow_node(
@@ -62,133 +57,69 @@ def hollow_node(
     }
 
 
-class HollowAgent:
+class HollowAgent(Controller):
     """Plays all nodes that carry its label."""
 
+    component = "hollow-nodes"
+
     def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self._signal = asyncio.Event()
-        self._due: list[tuple[datetime, Key, str]] = []
-        self._touched: dict[Key, None] = {}
-        self._pods = Cache(PODS, self._pod_changed, {"node": _node_of})
-        self._nodes = Cache(NODES, self._node_changed)
-
-    async def run(self) -> None:
-        """Until cancelled."""
-        try:
-            while True:
-                await self._turn()
-        finally:
-            self._pods.stop()
-            self._nodes.stop()
-
-    async def _turn(self) -> None:
-        self._signal.clear()
-        try:
-            await self._nodes.follow(self._store, self._signal)
-            await self._pods.follow(self._store, self._signal)
-        except StoreError as error:
-            _log.warning("the store cannot be followed: %s", error)
-            await asyncio.sleep(_RETRY_SECONDS)
-            return
-        self._take_due()
-        touched, self._touched = self._touched, {}
-        for number, key in enumerate(touched):
-            await self._look_after(key)
-            if number % 16 == 15:
-                await asyncio.sleep(0)
-        if not self._touched:
-            await self._rest()
-
-    async def _rest(self) -> None:
-        seconds = (self._due[0][0] - self._clock()).total_seconds() if self._due else None
-        try:
-            # Not `wait_for`: in Python 3.11 that loses a cancellation which comes together with the signal.
-            async with asyncio.timeout(None if seconds is None else max(seconds, 0.0)):
-                await self._signal.wait()
-            await asyncio.sleep(GATHER)
-        except TimeoutError:
-            return
-
-    # What has changed, and whose time has come
+        super().__init__(store, clock)
+        self._nodes = self.watch_changes(NODES, self._node_changed)
+        self._pods = self.watch_changes(PODS, self._pod_changed, {"node": _node_of})
 
     def _pod_changed(self, _: Record | None, new: Record | None) -> None:
         if new is not None and new.data["spec"].get("nodeName"):
-            self._touched[new.key] = None
+            self.enqueue(new.key)
 
     def _node_changed(self, old: Record | None, new: Record | None) -> None:
         if new is not None and (old is None or not _is_hollow(old)) and _is_hollow(new):
-            self._touched.update(dict.fromkeys(record.key for record in self._pods.by("node", new.name)))
+            for pod in self._pods.by("node", new.name):
+                self.enqueue(pod.key)
 
-    def _take_due(self) -> None:
-        now = self._clock()
-        while self._due and self._due[0][0] <= now:
-            _, key, uid = heappop(self._due)
-            record = self._pods.get(key[1], key[0])
-            if record is not None and record.uid == uid:
-                self._touched[key] = None
-
-    def _wake_at(self, moment: datetime, record: Record) -> None:
-        heappush(self._due, (moment, record.key, record.uid))
-
-    # One pod
-
-    async def _look_after(self, key: Key) -> None:
-        record = self._pods.get(key[1], key[0])
-        if record is None or not self._is_mine(record):
-            return
+    async def reconcile(self, key: tuple[str, str]) -> float | None:
+        namespace, name = key
+        pod = self._pods.get(name, namespace)
+        if pod is None or not self._is_mine(pod):
+            return None
         try:
-            await self._step(record)
+            return await self._step(pod)
         except NotFound:
-            self._pods.drop(record)
-        except StoreError as error:
-            _log.warning("%s: %s", record.unit, error)
-            self._wake_at(self._clock() + timedelta(seconds=_RETRY_SECONDS), record)
+            self.forget(pod)
+            return None
 
-    def _is_mine(self, record: Record) -> bool:
-        node = self._nodes.get(record.data["spec"].get("nodeName", ""))
+    def _is_mine(self, pod: Record) -> bool:
+        node = self._nodes.get(pod.data["spec"].get("nodeName", ""))
         return node is not None and _is_hollow(node)
 
-    async def _step(self, record: Record) -> None:
-        phase = record.data.get("status", {}).get("phase", "Pending")
-        if "deletionTimestamp" in record.metadata:
-            await self._let_go(record)
-        elif phase == "Pending":
-            changed = await self._patch(record, _running(record, self._clock()))
-            self._await_end(changed)
-        elif phase == "Running":
-            await self._end_if_due(record)
+    async def _step(self, pod: Record) -> float | None:
+        """Bring a pod forward; seconds until there is something to do again, None when something must happen."""
+        if is_leaving(pod):
+            return await self._let_go(pod)
+        if phase_of(pod) == "Pending":
+            await self._patch(pod, _running(pod, self.clock()))
+        elif phase_of(pod) == "Running" and (end := _end_of(pod)) is not None:
+            left = (end - self.clock()).total_seconds()
+            if left > 0:
+                return left
+            await self._patch(pod, _ended(pod, self.clock()))
+        return None
 
-    def _await_end(self, record: Record) -> None:
-        end = _end_of(record)
-        if end is not None:
-            self._wake_at(end, record)
+    async def _let_go(self, pod: Record) -> float | None:
+        left = (_gone_at(pod) - self.clock()).total_seconds()
+        if left > 0:
+            return left
+        await self.store.delete(PODS, pod.name, pod.namespace, grace=0, uid=pod.uid)
+        if not finalizers_of(pod):
+            self.forget(pod)
+        return None
 
-    async def _end_if_due(self, record: Record) -> None:
-        end = _end_of(record)
-        if end is None:
-            return
-        if end <= self._clock():
-            await self._patch(record, _ended(record, self._clock()))
-        else:
-            self._wake_at(end, record)
-
-    async def _let_go(self, record: Record) -> None:
-        moment = _gone_at(record)
-        if moment > self._clock():
-            self._wake_at(moment, record)
-            return
-        await self._store.delete(PODS, record.name, record.namespace, grace=0, uid=record.uid)
-        if not record.metadata.get("finalizers"):
-            self._pods.drop(record)
-
-    async def _patch(self, record: Record, status: dict[str, Any]) -> Record:
-        changed = await self._store.patch(
-            PODS, record.name, record.namespace, {"status": status}, "strategic", subresource="status", uid=record.uid
+    async def _patch(self, pod: Record, status: dict[str, Any]) -> None:
+        change = {"status": status}
+        self._written(
+            await self.store.patch(
+                PODS, pod.name, pod.namespace, change, "strategic", subresource="status", uid=pod.uid
+            )
         )
-        self._pods.put(changed)
-        return changed
 
 
 def _node_of(record: Record) -> list[str]:
@@ -197,12 +128,12 @@ def _node_of(record: Record) -> list[str]:
 
 
 def _is_hollow(record: Record) -> bool:
-    return bool((record.metadata.get("labels") or {}).get(AGENT_LABEL) == HOLLOW)
+    return record.labels.get(AGENT_LABEL) == HOLLOW
 
 
 def seconds_in(record: Record, annotation: str) -> float | None:
     """A number of seconds that a pod says in an annotation; what is no number is not said."""
-    text = (record.metadata.get("annotations") or {}).get(annotation, "")
+    text = record.annotations.get(annotation, "")
     try:
         seconds = float(text)
     except ValueError:
@@ -213,19 +144,15 @@ def seconds_in(record: Record, annotation: str) -> float | None:
 def _end_of(record: Record) -> datetime | None:
     seconds = seconds_in(record, RUN_SECONDS)
     started = record.data.get("status", {}).get("startTime")
-    return datetime.fromisoformat(started) + timedelta(seconds=seconds) if started and seconds is not None else None
+    return moment_of(started) + timedelta(seconds=seconds) if started and seconds is not None else None
 
 
 def _gone_at(record: Record) -> datetime:
     """When a pod that is being deleted has gone: after what it takes, and never later than its grace ends."""
-    deadline = datetime.fromisoformat(record.metadata["deletionTimestamp"])
+    deadline = moment_of(record.metadata["deletionTimestamp"])
     grace = float(record.metadata.get("deletionGracePeriodSeconds") or 0)
     takes = min(seconds_in(record, TERMINATION_SECONDS) or 0.0, grace)
     return deadline - timedelta(seconds=grace - takes)
-
-
-def _conditions(status: str, now: str) -> list[dict[str, str]]:
-    return [{"type": "Ready", "status": status, "lastTransitionTime": now}]
 
 
 def _running(record: Record, now: datetime) -> dict[str, Any]:
@@ -233,7 +160,7 @@ def _running(record: Record, now: datetime) -> dict[str, Any]:
     return {
         "phase": "Running",
         "startTime": at,
-        "conditions": _conditions("True", at),
+        "conditions": [changed_condition(conditions_of(record.data), "Ready", "True", now=now)],
         "containerStatuses": [
             {"name": item["name"], "ready": True, "restartCount": 0, "state": {"running": {"startedAt": at}}}
             for item in record.data["spec"]["containers"]
@@ -247,7 +174,7 @@ def _ended(record: Record, now: datetime) -> dict[str, Any]:
     state = {"terminated": {"exitCode": code, "finishedAt": at, "reason": "Error" if code else "Completed"}}
     return {
         "phase": "Failed" if code else "Succeeded",
-        "conditions": _conditions("False", at),
+        "conditions": [changed_condition(conditions_of(record.data), "Ready", "False", now=now)],
         "containerStatuses": [
             {"name": item["name"], "ready": False, "restartCount": 0, "state": state}
             for item in record.data["spec"]["containers"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from reprieve.agents.process import container_files as files
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit
 from reprieve.agents.process.processes import Container
+from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim_starter import shim_lives
 from reprieve.agents.process.specs import CannotRun, NotYet
 from reprieve.texts import agents as texts

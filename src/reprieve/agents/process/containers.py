@@ -9,8 +9,8 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from reprieve.agents.process import container_files as files
-from reprieve.agents.process import process_table
+from reprieve.agents.process.shim import container_files as files
+from reprieve.agents.process.shim import process_table
 from reprieve.manifests.problems import ReprieveError
 
 LOG_LIMIT = 16 << 20

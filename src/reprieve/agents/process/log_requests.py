@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 from reprieve.agents.process.containers import Directory, attempts
 from reprieve.agents.process.logs import follow_log, read_log
+from reprieve.controllers.pods.templates import container_statuses
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.records import Record
 from reprieve.texts import agents as texts
@@ -39,9 +39,7 @@ def log_directory(root: Path, pod: Record, container: str, *, previous: bool) ->
 
 
 def _waits(pod: Record, container: str) -> bool:
-    status = pod.data.get("status", {})
-    entries: list[dict[str, Any]] = [*(status.get("initContainerStatuses") or ())]
-    entries += status.get("containerStatuses") or ()
+    entries = container_statuses(pod)
     return any(entry["name"] == container and "waiting" in (entry.get("state") or {}) for entry in entries)
 
 

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from typing import BinaryIO
 
-from reprieve.agents.process import container_files as files
 from reprieve.agents.process.containers import Directory
+from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim_starter import shim_lives
 
 _CHUNK = 1 << 16

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+import psutil
 
 from reprieve.agents.process.gpus import find_devices
 
@@ -107,8 +108,7 @@ def usable_cpu(root: Path = _THIS_MACHINE) -> int:
 
 def usable_memory(root: Path = _THIS_MACHINE) -> int:
     """Bytes: what is built in, and no more than the control groups allow."""
-    built_in = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min([built_in, *_memory_limits(root)])
+    return min([psutil.virtual_memory().total, *_memory_limits(root)])
 
 
 def _cpu_limits(root: Path) -> Iterator[int]:

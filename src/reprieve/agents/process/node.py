@@ -8,8 +8,8 @@ from typing import Any
 
 from reprieve.agents.hollow.nodes import AGENT_LABEL
 from reprieve.agents.process.machine import Machine
-from reprieve.model.clock import timestamp
-from reprieve.stores.writing import find_condition, moment_of, set_condition
+from reprieve.model.clock import moment_of, timestamp
+from reprieve.model.conditions import find_condition, set_condition
 from reprieve.texts import agents as texts
 
 Data = dict[str, Any]
@@ -34,16 +34,14 @@ def set_labels(node: Data, machine: Machine) -> None:
 
 
 def set_ready(status: Data, machine: Machine, now: datetime) -> None:
-    wanted = machine.manifest()["status"]
-    status |= wanted
-    conditions = status["conditions"] = [dict(each) for each in status.get("conditions") or ()]
-    beat = _last_beat(conditions, now)
-    _set_condition(conditions, "True", "AgentReady", texts.NODE_READY, now, beat)
+    status |= machine.manifest()["status"]
+    beat = _last_beat(status, now)
+    set_condition(status, "Ready", "True", "AgentReady", texts.NODE_READY, now=now, lastHeartbeatTime=beat)
 
 
 def set_stopped(status: Data, now: datetime) -> None:
-    conditions = status["conditions"] = [dict(each) for each in status.get("conditions") or ()]
-    _set_condition(conditions, "False", "AgentStopped", texts.NODE_STOPPED, now, timestamp(now))
+    beat = timestamp(now)
+    set_condition(status, "Ready", "False", "AgentStopped", texts.NODE_STOPPED, now=now, lastHeartbeatTime=beat)
 
 
 def taint_stopped(node: Data) -> None:
@@ -64,13 +62,9 @@ def _is_own(taint: Mapping[str, Any]) -> bool:
     return all(taint.get(name) == value for name, value in NOT_READY_TAINT.items())
 
 
-def _last_beat(conditions: list[Data], now: datetime) -> str:
+def _last_beat(status: Data, now: datetime) -> str:
     """The heartbeat that is still good; a new one where it is not."""
-    known = find_condition(conditions, "Ready") or {}
+    known = find_condition(status.get("conditions") or (), "Ready")
     last = known.get("lastHeartbeatTime")
     fresh = last and 0 <= (now - moment_of(last)).total_seconds() < HEARTBEAT
     return str(last) if fresh and known.get("status") == "True" else timestamp(now)
-
-
-def _set_condition(conditions: list[Data], status: str, reason: str, message: str, now: datetime, beat: str) -> None:
-    set_condition(conditions, "Ready", status, now=now, reason=reason, message=message, lastHeartbeatTime=beat)

@@ -30,8 +30,9 @@ from reprieve.agents.process.status import (
 from reprieve.agents.process.workers import OVER, Worker, any_running
 from reprieve.controllers.pods.templates import is_finished
 from reprieve.controllers.runner import Controller
+from reprieve.model.clock import moment_of
 from reprieve.stores.records import Record
-from reprieve.stores.writing import is_leaving, moment_of
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import agents as texts
 
 STOP_GRACE = 10.0

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 import msgspec
+import psutil
 
-from reprieve.agents.process import container_files as files
-from reprieve.agents.process import process_table
 from reprieve.agents.process.containers import AlreadyStarted, ContainerSpec, Directory, Exit, Identity, Record
-from reprieve.agents.process.remains import end_remains
+from reprieve.agents.process.remains import end_remains, send
+from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim_starter import shim_lives, start_shim
 
 _POLL = 0.05
@@ -123,11 +123,13 @@ class Container:
 
     def _kill_descendants(self) -> None:
         record = self._record
-        if record is None or not record.of_this_boot or not record.shim.alive:
+        if record is None or not record.of_this_boot:
             return
-        everything = process_table.table()
-        process_table.send(process_table.descendants(record.shim.pid, everything), signal.SIGKILL)
-        process_table.send([everything[record.shim.pid]], signal.SIGCONT)
+        with contextlib.suppress(psutil.Error):
+            shim = psutil.Process(record.shim.pid)
+            if record.shim.alive:
+                send(shim.children(recursive=True), signal.SIGKILL)
+                send([shim], signal.SIGCONT)
 
     async def _ended(self) -> Exit:
         await self._shim_gone()

@@ -5,74 +5,102 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
 
-from reprieve.agents.process import process_table
+import psutil
+
 from reprieve.agents.process.containers import ContainerSpec, Record
 from reprieve.agents.process.environment import CONTAINER_NAME, POD_UID
-from reprieve.agents.process.process_table import Process
 
 _ROUNDS = 100
 _PAUSE = 0.02
 
 
+class _Relative(NamedTuple):
+    """A living process and what it shares with others."""
+
+    process: psutil.Process
+    parent: int
+    group: int
+    session: int
+
+
 def marked(pod_uid: str, container: str | None = None) -> list[int]:
     """The processes that were started with the mark of this pod, and container if one is given."""
     marks = {POD_UID: pod_uid} if container is None else {POD_UID: pod_uid, CONTAINER_NAME: container}
-    return sorted(_marked(process_table.table(), marks))
+    return sorted(_marked(_living(), marks))
 
 
 def end_remains(spec: ContainerSpec, record: Record | None) -> list[int]:
     """Kill everything that comes from a container whose shim is gone; returns what could not be ended."""
-    remains: list[Process] = []
+    remains: list[psutil.Process] = []
     for _ in range(_ROUNDS):
         remains = _remains(spec, record)
         if not remains:
             break
-        process_table.send(remains, signal.SIGKILL)
+        send(remains, signal.SIGKILL)
         time.sleep(_PAUSE)
     return [process.pid for process in remains]
 
 
-def _remains(spec: ContainerSpec, record: Record | None) -> list[Process]:
+def send(processes: Iterable[psutil.Process], number: int) -> None:
+    """Signal exactly these processes: psutil leaves one alone that took over a number in the meantime."""
+    for process in processes:
+        with suppress(psutil.Error):  # it has ended, or belongs to another user
+            process.send_signal(number)
+
+
+def _remains(spec: ContainerSpec, record: Record | None) -> list[psutil.Process]:
     """What carries the mark or is on record, and what shares a session or an ancestor with that.
 
     The shim began a session of its own, and everything in it, or in one begun by any of its processes, comes from it.
     The number of a session is not used again while one process of it lives: one proven member proves them all.
     """
-    processes = process_table.table()
-    found = _marked(processes, {POD_UID: spec.pod.uid, CONTAINER_NAME: spec.name})
+    living = _living()
+    found = _marked(living, {POD_UID: spec.pod.uid, CONTAINER_NAME: spec.name})
     if record is not None and record.of_this_boot:
         found |= {one.pid for one in (record.shim, record.command) if one.alive}
-    found &= processes.keys() - {1, os.getpid()}
+    found &= living.keys()
     known = 0
     while known < len(found):
         known = len(found)
-        found |= _related(found, processes)
-    return [processes[pid] for pid in found]
+        found |= _related(found, living)
+    return [living[pid].process for pid in found]
 
 
-def _related(found: set[int], processes: Mapping[int, Process]) -> set[int]:
+def _related(found: set[int], living: Mapping[int, _Relative]) -> set[int]:
     # A shim that was killed before it began its session has left only itself in the session of the agent.
-    sessions = {processes[pid].session for pid in found} - {0, os.getsid(0)}
-    groups = {processes[pid].group for pid in found} - {os.getpgid(0)}
-    related = {
-        process.pid
-        for process in processes.values()
-        if process.session in sessions or process.group in groups or process.parent in found
+    sessions = {living[pid].session for pid in found} - {0, os.getsid(0)}
+    groups = {living[pid].group for pid in found} - {os.getpgid(0)}
+    return {
+        pid for pid, each in living.items() if each.session in sessions or each.group in groups or each.parent in found
     }
-    return related - {1, os.getpid()}
 
 
-def _marked(processes: Mapping[int, Process], marks: Mapping[str, str]) -> set[int]:
-    wanted = {f"{name}={value}".encode() for name, value in marks.items()}
-    return {pid for pid in processes if wanted <= _environment(pid)}
+def _living() -> dict[int, _Relative]:
+    """All processes that have not ended, but for this one and those that belong to the machine."""
+    found = {}
+    for pid in {*psutil.pids()} - {0, 1, os.getpid()}:
+        with suppress(psutil.Error, OSError):
+            process = psutil.Process(pid)
+            if not _has_ended(process):
+                found[pid] = _Relative(process, process.ppid(), os.getpgid(pid), os.getsid(pid))
+    return found
 
 
-def _environment(pid: int) -> set[bytes]:
-    """The environment a process was started with; nothing where it is another user's, or cannot be read at all."""
-    try:
-        return set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
-    except OSError:
-        return set()
+def _has_ended(process: psutil.Process) -> bool:
+    """Whether it only waits to be reaped. The first thread of a process may have ended while others go on."""
+    return process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD) and process.num_threads() <= 1
+
+
+def _marked(living: Mapping[int, _Relative], marks: Mapping[str, str]) -> set[int]:
+    return {pid for pid, each in living.items() if _carries(each.process, marks)}
+
+
+def _carries(process: psutil.Process, marks: Mapping[str, str]) -> bool:
+    """Whether a process was started with these variables; one of another user cannot be asked."""
+    with suppress(psutil.Error, OSError):
+        return marks.items() <= process.environ().items()
+    return False

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reprieve.agents.process import container_files as files
 from reprieve.agents.process.containers import AlreadyStarted, ContainerSpec, Directory
 from reprieve.agents.process.environment import identity, inherited
-from reprieve.agents.process.process_table import DEAF_TO
+from reprieve.agents.process.shim import container_files as files
+from reprieve.agents.process.shim.process_table import DEAF_TO
 
-_SHIM = Path(__file__).with_name("shim.py")
+_SHIM = Path(__file__).parent / "shim" / "shim.py"
 _OUT_OF_THE_WAY = 10
 """Descriptors are handed over from above those that the shim expects, so that none is overwritten on the way."""
 

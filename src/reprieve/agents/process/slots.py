@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from reprieve.agents.process import container_files as files
 from reprieve.agents.process.attempts import (
     AGENT_STOPPED,
     KILLED,
@@ -31,14 +30,17 @@ from reprieve.agents.process.attempts import (
 from reprieve.agents.process.command import Surroundings, identity_of, owner_of, specification
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit, attempts
 from reprieve.agents.process.processes import Container, discard
+from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.specs import CREATE_ERROR, CannotRun, ContainerTask, NotYet, RestartPolicy
+from reprieve.model.backoff import Backoff
+from reprieve.model.clock import moment_of
 from reprieve.stores.records import Record
-from reprieve.stores.writing import moment_of
 from reprieve.texts import agents as texts
 
 Role = Literal["init", "sidecar", "main"]
 _HOME = "files"
-_FIRST_BACK_OFF, _LONGEST_BACK_OFF, _LONG_RUN = 10.0, 300.0, 600.0
+_BACK_OFF = Backoff(first=10.0, longest=300.0)
+_LONG_RUN = 600.0
 _RETRY = timedelta(seconds=2)
 
 
@@ -96,9 +98,7 @@ class Slot:
 
     @property
     def back_off_seconds(self) -> float:
-        if self.disrupted or not self._back_off_before:
-            return 0.0
-        return float(min(_LONGEST_BACK_OFF, _FIRST_BACK_OFF * 2 ** min(self._back_off_before - 1, 10)))
+        return 0.0 if self.disrupted else _BACK_OFF.wait(self._back_off_before)
 
     @property
     def _back_off_before(self) -> int:

@@ -17,7 +17,7 @@ from reprieve.agents.process.containers import Exit
 from reprieve.agents.process.slots import Slot
 from reprieve.agents.process.specs import PodTask, RestartPolicy
 from reprieve.model.clock import timestamp
-from reprieve.stores.writing import find_condition, set_condition
+from reprieve.model.conditions import find_condition, with_conditions
 from reprieve.texts import agents as texts
 
 Data = dict[str, Any]
@@ -102,27 +102,21 @@ def _phase(slots: Sequence[Slot]) -> str:
 
 
 def _conditions(known: list[Data], view: View) -> list[Data]:
-    conditions = [dict(each) for each in known]
     steps = [slot for slot in view.slots if slot.role == "init"]
     initialized = all(slot.succeeded for slot in steps)
     ready = view.outcome is None and all(slot.running for slot in view.slots if slot.role != "init")
     reason = "" if ready else "PodCompleted" if view.outcome and view.outcome.phase == "Succeeded" else _not_ready(view)
-    set_condition(conditions, "Initialized", _word(initialized), now=view.now)
-    set_condition(conditions, "ContainersReady", _word(ready), now=view.now, reason=reason)
-    set_condition(conditions, "Ready", _word(ready), now=view.now, reason=reason)
+    changes = {"Initialized": (str(initialized), "", "")}
+    changes |= dict.fromkeys(("ContainersReady", "Ready"), (str(ready), reason, ""))
     # Who was told to make way before keeps being told for whom.
-    told = find_condition(conditions, DISRUPTION) or {}
-    if view.outcome is not None and view.outcome.disrupted and told.get("status") != "True":
-        set_condition(conditions, DISRUPTION, "True", now=view.now, reason=BY_AGENT, message=texts.DISRUPTED)
-    return conditions
+    told = find_condition(known, DISRUPTION).get("status") == "True"
+    if view.outcome is not None and view.outcome.disrupted and not told:
+        changes[DISRUPTION] = "True", BY_AGENT, texts.DISRUPTED
+    return with_conditions(known, changes, now=view.now)
 
 
 def _not_ready(view: View) -> str:
     return "PodFailed" if view.outcome is not None else "ContainersNotReady"
-
-
-def _word(value: bool) -> str:
-    return "True" if value else "False"
 
 
 def container_status(slot: Slot, view: View) -> Data:

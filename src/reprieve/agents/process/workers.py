@@ -7,12 +7,13 @@ import logging
 from collections.abc import Iterable
 
 from reprieve.agents.process.slots import Slot
+from reprieve.model.backoff import Backoff
 from reprieve.stores.errors import Conflict, NotFound, StoreError
 from reprieve.stores.records import Record
 
 OVER = -1.0
 """What a step returns when it was the last one."""
-_FIRST_RETRY, _LONGEST_RETRY = 0.05, 30.0
+_BACK_OFF = Backoff(first=0.05, longest=30.0)
 _TRIES_AT_THE_END = 4
 _log = logging.getLogger(__name__)
 
@@ -56,8 +57,8 @@ class Worker:
                     pause = await self.step()
                     failures = 0
                 except Exception as problem:
-                    pause = min(_LONGEST_RETRY, _FIRST_RETRY * 2 ** min(failures, 20))
                     failures += 1
+                    pause = _BACK_OFF.wait(failures)
                     await self._recover(problem)
                 if (pause == OVER and not self._woken.is_set()) or self._gives_up(failures):
                     return

@@ -21,6 +21,7 @@ from reprieve.client.paths import short_name
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import JOBS, POD_GROUPS, PRIORITY_CLASSES
 from reprieve.manifests.problems import nearest
+from reprieve.model.conditions import true_condition
 from reprieve.model.resources import QuantityError, amount
 from reprieve.texts import cli as texts
 
@@ -189,19 +190,14 @@ def _wait(client: Client, wanted: Submission, output: Form) -> None:
     with progress(texts.job_state(name, texts.PENDING)) as tell:
         for _ in pauses():
             job = client.get(JOBS, wanted.name, wanted.namespace)
-            ended = _ended(job)
-            if ended is not None:
+            ended = true_condition(job, "Complete", "Failed")
+            if ended:
                 break
             tell(texts.job_state(name, _state(job)))
-    if ended is not None and ended["type"] == "Failed":
+    if ended["type"] == "Failed":
         raise Refused(texts.job_failed(name, ended.get("message", "")))
     if output in (Form.table, Form.wide):
         typer.echo(f"{name} complete")
-
-
-def _ended(job: Data) -> Data | None:
-    found: list[Data] = job.get("status", {}).get("conditions") or []
-    return next((each for each in found if each["type"] in ("Complete", "Failed") and each["status"] == "True"), None)
 
 
 def _state(job: Data) -> str:

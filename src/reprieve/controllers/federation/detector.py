@@ -157,8 +157,7 @@ def _is_kept(binding: Record, kind: str) -> bool:
 
 
 def _of_another(binding: Record, template: Record) -> bool:
-    owner = writing.controller_of(binding)
-    return owner is not None and owner["uid"] != template.uid
+    return writing.controller_uid(binding) not in ("", template.uid)
 
 
 # What is written

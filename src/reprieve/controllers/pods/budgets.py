@@ -17,10 +17,11 @@ from reprieve.controllers.pods.templates import is_finished, is_ready
 from reprieve.controllers.runner import Controller, own_key, patience_for
 from reprieve.manifests.core import PodDisruptionBudgetSpec
 from reprieve.manifests.kinds import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
-from reprieve.model.clock import Clock
+from reprieve.model.clock import Clock, moment_of
+from reprieve.model.conditions import set_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import controller_of, is_leaving, moment_of, set_condition
+from reprieve.stores.writing import controller_of, is_leaving
 from reprieve.texts import controllers as texts
 
 _REMEMBERED = timedelta(minutes=2)
@@ -87,15 +88,10 @@ class BudgetController(Controller):
         status["disruptedPods"] = disrupted
         if not disrupted:
             del status["disruptedPods"]
-        status["conditions"] = conditions = [*status.get("conditions", ())]
+        reason = "SufficientPods" if allowed else "InsufficientPods"
+        message, generation = texts.enough_pods(healthy, desired), status["observedGeneration"]
         set_condition(
-            conditions,
-            "DisruptionAllowed",
-            "True" if allowed else "False",
-            now=now,
-            reason="SufficientPods" if allowed else "InsufficientPods",
-            message=texts.enough_pods(healthy, desired),
-            observedGeneration=status["observedGeneration"],
+            status, "DisruptionAllowed", str(allowed > 0), reason, message, now=now, observedGeneration=generation
         )
 
     def _expected(self, spec: PodDisruptionBudgetSpec, pods: list[Record]) -> int:
@@ -141,7 +137,7 @@ def _still_disrupted(budget: Record, pods: list[Record], now: datetime) -> dict[
 
 def _covers(budget: Record, pod: Record) -> bool:
     selector = budget.manifest.spec.selector
-    return selector is not None and selector.matches(pod.metadata.get("labels", {}))
+    return selector is not None and selector.matches(pod.labels)
 
 
 def _narrowest(budget: Record) -> Hashable:
@@ -156,7 +152,7 @@ def _labels(pod: Record) -> Iterator[Hashable]:
     if is_finished(pod):
         return
     yield (pod.namespace, *_ANY)
-    for key, value in pod.metadata.get("labels", {}).items():
+    for key, value in pod.labels.items():
         yield (pod.namespace, key, value)
 
 

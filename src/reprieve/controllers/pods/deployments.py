@@ -18,15 +18,18 @@ from reprieve.controllers.pods.templates import TemplateController
 from reprieve.controllers.runner import controller_key, own_key
 from reprieve.manifests.kinds import DEPLOYMENTS, REPLICA_SETS
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import set_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import (
+    by_controller,
     controller_of,
     controller_uid,
     is_leaving,
+    oldest_first,
     owner_reference,
     owner_references,
-    set_condition,
+    together,
 )
 from reprieve.texts import controllers as texts
 
@@ -40,7 +43,7 @@ class DeploymentController(TemplateController):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         self._deployments = self.watch(DEPLOYMENTS, own_key)
-        self._sets = self.watch(REPLICA_SETS, controller_key(DEPLOYMENTS.kind), {"owner": controller_uid})
+        self._sets = self.watch(REPLICA_SETS, controller_key(DEPLOYMENTS.kind), {"owner": by_controller})
         self.watch_policies(self._deployments)
 
     async def reconcile(self, key: Any) -> None:
@@ -50,7 +53,7 @@ class DeploymentController(TemplateController):
             return
         current = await self._scaled(deployment)
         owned = [each for each in self._sets.by("owner", deployment.uid) if each.uid != current.uid]
-        await self.together([self._scale(each, 0) for each in owned])
+        await together(self._scale(each, 0) for each in owned)
         await self._forget_old(deployment, owned)
         sets = [each for each in self._sets.by("owner", deployment.uid) if not is_leaving(each)]
         await self.modify_status(deployment, lambda status: self._write_status(status, deployment, current, sets))
@@ -76,8 +79,8 @@ class DeploymentController(TemplateController):
     async def _forget_old(self, deployment: Record, old: list[Record]) -> None:
         limit = deployment.data["spec"].get("revisionHistoryLimit", _DEFAULT_HISTORY)
         empty = [each for each in old if not each.data.get("status", {}).get("replicas") and not is_leaving(each)]
-        by_age = sorted(empty, key=lambda each: (each.metadata["creationTimestamp"], each.name), reverse=True)
-        await self.together([self.delete(each) for each in by_age[limit:]])
+        youngest_first = oldest_first(empty)[::-1]
+        await together(self.delete(each) for each in youngest_first[limit:])
 
     def _write_status(self, status: dict[str, Any], deployment: Record, current: Record, sets: list[Record]) -> None:
         wanted = deployment.data["spec"].get("replicas", 1)
@@ -87,21 +90,14 @@ class DeploymentController(TemplateController):
         status["unavailableReplicas"] = max(0, wanted - status["availableReplicas"])
         status["observedGeneration"] = deployment.metadata.get("generation", 1)
         enough = status["availableReplicas"] >= wanted
-        status["conditions"] = conditions = [*status.get("conditions", ())]
-        set_condition(
-            conditions,
-            "Available",
-            "True" if enough else "False",
-            now=self.clock(),
-            reason="MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
-            message=texts.minimum_available(status["availableReplicas"], wanted),
-        )
+        reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
+        message = texts.minimum_available(status["availableReplicas"], wanted)
+        set_condition(status, "Available", str(enough), reason, message, now=self.clock())
 
 
 def _may_be_of(replica_set: Record, deployment: Record) -> bool:
     """Whether it is this Deployment's, or nobody's."""
-    owner = controller_of(replica_set)
-    return owner is None or owner["uid"] == deployment.uid
+    return controller_uid(replica_set) in ("", deployment.uid)
 
 
 def _hash_of(template: dict[str, Any]) -> str:

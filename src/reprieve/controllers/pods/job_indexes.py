@@ -30,7 +30,7 @@ def write_indexes(indexes: Iterable[int]) -> str:
 
 def index_of(pod: Record) -> int:
     """The index of a pod; -1: it has none that could be read."""
-    text = pod.metadata.get("annotations", {}).get(INDEX, "")
+    text = pod.annotations.get(INDEX, "")
     return int(text) if text.isascii() and text.isdigit() else -1
 
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 from reprieve.controllers.pods.job_tally import Tally
 from reprieve.controllers.pods.templates import restarts
-from reprieve.model.clock import timestamp
+from reprieve.model.clock import moment_of, timestamp
+from reprieve.model.conditions import condition_of, find_condition, has_condition, set_condition, true_condition
 from reprieve.stores.records import Record
-from reprieve.stores.writing import conditions_of, find_condition, has_condition, moment_of, set_condition
 from reprieve.texts import controllers as texts
 
 _DEFAULT_LIMIT = 6
@@ -32,13 +32,13 @@ def verdict_of(job: Record, tally: Tally, now: datetime) -> Verdict | None:
 
 
 def _doomed(job: Record) -> Verdict | None:
-    target = find_condition(conditions_of(job), _TARGET)
-    return Verdict("Failed", target["reason"], target["message"]) if target is not None else None
+    target = condition_of(job.data, _TARGET)
+    return Verdict("Failed", target["reason"], target["message"]) if target else None
 
 
 def is_written(job: Record, verdict: Verdict) -> bool:
     """Whether a verdict will be the same after a restart, when pods have gone: counts stay, other reasons are noted."""
-    return verdict.condition == "Complete" or has_condition(job, _TARGET)
+    return verdict.condition == "Complete" or has_condition(job.data, _TARGET)
 
 
 def _failed_too_often(job: Record, tally: Tally) -> Verdict | None:
@@ -84,36 +84,29 @@ def is_suspended(job: Record) -> bool:
 
 def ended_at(job: Record) -> datetime | None:
     """When a Job was over; None: it is not."""
-    over = [each for each in conditions_of(job) if each["type"] in ("Complete", "Failed") and each["status"] == "True"]
-    return moment_of(over[0]["lastTransitionTime"]) if over else None
+    over = true_condition(job.data, "Complete", "Failed")
+    return moment_of(over["lastTransitionTime"]) if over else None
 
 
 def write_status(status: dict[str, Any], job: Record, tally: Tally, verdict: Verdict | None, now: datetime) -> None:
     """What the status is now to say. It is over only when all has been counted and nothing is left."""
     tally.write(status)
-    conditions = [*status.get("conditions", ())]
     if verdict is not None:
-        _note(conditions, verdict, now)
+        if verdict.condition == "Failed":
+            set_condition(status, _TARGET, "True", verdict.reason, verdict.message, now=now)
         if tally.settled:
-            _end(status, conditions, verdict, now)
+            _end(status, verdict, now)
     elif is_suspended(job):
         status.pop("startTime", None)
-        set_condition(conditions, "Suspended", "True", now=now, reason="JobSuspended", message=texts.JOB_SUSPENDED)
+        set_condition(status, "Suspended", "True", "JobSuspended", texts.JOB_SUSPENDED, now=now)
     else:
-        if find_condition(conditions, "Suspended"):
-            set_condition(conditions, "Suspended", "False", now=now, reason="JobResumed", message=texts.JOB_RESUMED)
+        if find_condition(status.get("conditions") or (), "Suspended"):
+            set_condition(status, "Suspended", "False", "JobResumed", texts.JOB_RESUMED, now=now)
         status.setdefault("startTime", timestamp(now))
-    if conditions:
-        status["conditions"] = conditions
 
 
-def _note(conditions: list[dict[str, Any]], verdict: Verdict, now: datetime) -> None:
-    if verdict.condition == "Failed":
-        set_condition(conditions, _TARGET, "True", now=now, reason=verdict.reason, message=verdict.message)
-
-
-def _end(status: dict[str, Any], conditions: list[dict[str, Any]], verdict: Verdict, now: datetime) -> None:
-    set_condition(conditions, verdict.condition, "True", now=now, reason=verdict.reason, message=verdict.message)
+def _end(status: dict[str, Any], verdict: Verdict, now: datetime) -> None:
+    set_condition(status, verdict.condition, "True", verdict.reason, verdict.message, now=now)
     status.setdefault("startTime", timestamp(now))
     if verdict.condition == "Complete":
         status["completionTime"] = timestamp(now)
@@ -121,13 +114,13 @@ def _end(status: dict[str, Any], conditions: list[dict[str, Any]], verdict: Verd
 
 def news(before: Record, after: Record) -> Iterator[tuple[str, str, str]]:
     """What happened between two versions of a Job, as events: their type, reason and message."""
-    known = has_condition(before, "Suspended")
-    if has_condition(after, "Suspended") and not known:
+    known = has_condition(before.data, "Suspended")
+    if has_condition(after.data, "Suspended") and not known:
         yield "Normal", "Suspended", texts.JOB_SUSPENDED
-    if known and not has_condition(after, "Suspended"):
+    if known and not has_condition(after.data, "Suspended"):
         yield "Normal", "Resumed", texts.JOB_RESUMED
-    if has_condition(after, "Complete") and not has_condition(before, "Complete"):
+    if has_condition(after.data, "Complete") and not has_condition(before.data, "Complete"):
         yield "Normal", "Completed", texts.JOB_COMPLETE
-    failed = find_condition(conditions_of(after), "Failed")
-    if failed is not None and not has_condition(before, "Failed"):
+    failed = condition_of(after.data, "Failed")
+    if failed and not has_condition(before.data, "Failed"):
         yield "Warning", failed["reason"], failed["message"]

@@ -33,14 +33,21 @@ from reprieve.controllers.pods.templates import (
     standing,
     wait_after_failures,
 )
-from reprieve.controllers.runner import own_key, patience_for
+from reprieve.controllers.runner import earliest, own_key, patience_for
 from reprieve.manifests.kinds import JOBS, PODS
 from reprieve.model.clock import Clock
-from reprieve.stores.errors import NotFound, StoreError
+from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import controller_of, drop_finalizer, finalizers_of, is_leaving
-from reprieve.texts import controllers as texts
+from reprieve.stores.writing import (
+    controller_of,
+    controller_uid,
+    drop_finalizer,
+    finalizers_of,
+    is_leaving,
+    oldest_first,
+    together,
+)
 
 _JOB_NAME = "batch.kubernetes.io/job-name"
 _MARK = _JOB_NAME.encode()
@@ -78,7 +85,7 @@ class JobController(TemplateController):
         return job.data["spec"].get("managedBy", _MANAGER) != _MANAGER or self.is_federated(job)
 
     def _pods_of(self, job: Record) -> list[Record]:
-        return [pod for pod in self._pods.by("job", job.key) if _owner_uid(pod) == job.uid]
+        return [pod for pod in self._pods.by("job", job.key) if controller_uid(pod) == job.uid]
 
     async def _advance(self, job: Record) -> float | None:
         """Bring a Job forward: its pods first, then what its status says, then those that were counted are let go."""
@@ -89,13 +96,13 @@ class JobController(TemplateController):
         if verdict is None and not is_suspended(job):
             wait = await self._bring_to_size(job, tally)
         elif verdict is None or is_written(job, verdict):
-            await self.together([self.delete(pod) for pod in tally.active])
+            await together(self.delete(pod) for pod in tally.active)
         tally = Tally(job, self._pods_of(job))
         written = await self.modify_status(job, lambda status: write_status(status, job, tally, verdict, now), tries=1)
         await self._release(tally.to_release)
         for kind, reason, message in news(job, written):
             await self.tell(written, reason, message, kind=kind)
-        return _earliest(wait, seconds_left(written, now) if verdict is None else None)
+        return earliest(wait, seconds_left(written, now) if verdict is None else None)
 
     async def _bring_to_size(self, job: Record, tally: Tally) -> float | None:
         """Delete the pods that are too many, or create those that are missing; seconds to wait when it is too early."""
@@ -103,7 +110,7 @@ class JobController(TemplateController):
         wanted = _wanted(job, tally)
         kept = sorted(stay, key=first_to_go)[max(0, len(stay) - wanted) :]
         leave = {pod.uid for pod in tally.active} - {pod.uid for pod in kept}
-        await self.together([self.delete(pod) for pod in tally.active if pod.uid in leave])
+        await together(self.delete(pod) for pod in tally.active if pod.uid in leave)
         held = tally.terminating if job.data["spec"].get("podReplacementPolicy") == "Failed" else []
         missing = wanted - len(kept) - len(held)
         if missing <= 0:
@@ -111,10 +118,10 @@ class JobController(TemplateController):
         wait = wait_after_failures(tally.pods, tally.failed, self.clock())
         if wait > 0:
             return wait
-        await self._create_pods(job, tally, [*kept, *held], missing)
+        await self._create_missing(job, tally, [*kept, *held], missing)
         return None
 
-    async def _create_pods(self, job: Record, tally: Tally, present: list[Record], number: int) -> None:
+    async def _create_missing(self, job: Record, tally: Tally, present: list[Record], number: int) -> None:
         pods = [_new_pod(job) for _ in range(number)]
         if tally.indexed:
             taken = tally.completed | {index_of(pod) for pod in present}
@@ -123,15 +130,11 @@ class JobController(TemplateController):
             pods = pods[: len(indexes)]
             for pod, index in zip(pods, indexes, strict=True):
                 give_index(pod, index)
-        try:
-            await self.together([self.create(PODS, pod) for pod in pods])
-        except StoreError as error:
-            await self.tell(job, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
-            raise
+        await self.create_pods(job, pods)
 
     async def _clean_up(self, job: Record) -> float | None:
         """A Job that is over: nothing of it runs or is held, and when its time to live is over it goes."""
-        await self.together([self.delete(pod) for pod in self._pods_of(job) if is_active(pod)])
+        await together(self.delete(pod) for pod in self._pods_of(job) if is_active(pod))
         await self._release(self._pods_of(job))
         ended, lives = ended_at(job), job.data["spec"].get("ttlSecondsAfterFinished")
         if lives is None or ended is None:
@@ -145,10 +148,10 @@ class JobController(TemplateController):
     async def _release_orphans(self, key: Any, job: Record | None) -> None:
         """Nobody counts the pods of a Job that is gone; they are not to be held for ever."""
         uid = job.uid if job is not None else None
-        orphans = [pod for pod in self._pods.by("job", key) if _owner_uid(pod) != uid and _is_held(pod)]
+        orphans = [pod for pod in self._pods.by("job", key) if controller_uid(pod) != uid and _is_held(pod)]
         if orphans:
             now = await self._uid_now(key)
-            await self._release([pod for pod in orphans if _owner_uid(pod) != now])
+            await self._release([pod for pod in orphans if controller_uid(pod) != now])
 
     async def _uid_now(self, key: Any) -> str | None:
         """The Job of that name, asked of the store itself: what is cached may lag behind."""
@@ -159,7 +162,7 @@ class JobController(TemplateController):
             return None
 
     async def _release(self, pods: list[Record]) -> None:
-        await self.together([self._release_one(pod) for pod in pods if _is_held(pod)])
+        await together(self._release_one(pod) for pod in pods if _is_held(pod))
 
     async def _release_one(self, pod: Record) -> None:
         try:
@@ -174,13 +177,7 @@ def _jobs_of(pod: Record) -> Iterator[tuple[str, str]]:
     if owner is not None and owner["kind"] == JOBS.kind:
         yield pod.namespace, owner["name"]
     elif owner is None and _is_held(pod):
-        yield pod.namespace, pod.metadata.get("labels", {}).get(_JOB_NAME, "")
-
-
-def _owner_uid(pod: Record) -> str:
-    """The uid of the Job that a pod belongs to; an orphan has none."""
-    owner = controller_of(pod)
-    return owner["uid"] if owner is not None else ""
+        yield pod.namespace, pod.labels.get(_JOB_NAME, "")
 
 
 def _is_held(pod: Record) -> bool:
@@ -199,8 +196,7 @@ def _worth_keeping(tally: Tally) -> list[Record]:
     """The active pods that are of use; of several with the same index, that is the oldest."""
     if not tally.indexed:
         return tally.active
-    youngest_first = sorted(tally.active, key=lambda pod: (pod.metadata["creationTimestamp"], pod.name), reverse=True)
-    oldest = {index_of(pod): pod for pod in youngest_first}
+    oldest = {index_of(pod): pod for pod in reversed(oldest_first(tally.active))}
     useful = set(range(tally.completions or 0)) - tally.completed
     return [pod for index, pod in oldest.items() if index in useful]
 
@@ -211,7 +207,3 @@ def _new_pod(job: Record) -> dict[str, Any]:
     pod = make_pod(job, job.data["spec"]["template"], labels=labels, finalizers=[TRACKING])
     pod["spec"].setdefault("restartPolicy", "Never")
     return pod
-
-
-def _earliest(*waits: float | None) -> float | None:
-    return min((wait for wait in waits if wait is not None), default=None)

@@ -26,14 +26,12 @@ from reprieve.controllers.pods.templates import (
     wait_after_failures,
     was_disrupted,
 )
-from reprieve.controllers.runner import OWNED, controller_key, own_key, patience_for
+from reprieve.controllers.runner import OWNED, controller_key, earliest, own_key, patience_for
 from reprieve.manifests.kinds import PODS, REPLICA_SETS
 from reprieve.model.clock import Clock
-from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import controller_uid, is_leaving
-from reprieve.texts import controllers as texts
+from reprieve.stores.writing import by_controller, is_leaving, together
 
 _KEPT = timedelta(minutes=10)
 
@@ -46,7 +44,7 @@ class ReplicaSetController(TemplateController):
         self._sets = self.watch(REPLICA_SETS, own_key)
         of_set = controller_key(REPLICA_SETS.kind)
         self._pods = self.watch(
-            PODS, of_set, {"owner": controller_uid}, concern=standing, patience=self._patience, mark=OWNED
+            PODS, of_set, {"owner": by_controller}, concern=standing, patience=self._patience, mark=OWNED
         )
         self.watch_policies(self._sets)
 
@@ -61,7 +59,7 @@ class ReplicaSetController(TemplateController):
         pods = [pod for pod in self._pods.by("owner", replica_set.uid) if is_active(pod)]
         available, next_available = _available(replica_set, pods, now)
         await self.modify_status(replica_set, lambda status: _write_status(status, replica_set, pods, available))
-        return min((each for each in (wait, next_available) if each is not None), default=None)
+        return earliest(wait, next_available)
 
     def _patience(self, key: Any) -> float:
         replica_set = self._sets.get(key[1], key[0])
@@ -74,29 +72,22 @@ class ReplicaSetController(TemplateController):
         missing = replica_set.data["spec"].get("replicas", 1) - len(active)
         if missing < 0:
             surplus = sorted(active, key=first_to_go)[:-missing]
-            await self.together([self.delete(pod) for pod in surplus])
+            await together(self.delete(pod) for pod in surplus)
         if missing <= 0:
             return None
         failures = sum(phase_of(pod) == "Failed" and not was_disrupted(pod) for pod in pods)
         wait = wait_after_failures(pods, failures, self.clock())
         if wait > 0:
             return wait
-        await self._create_pods(replica_set, missing)
-        return None
-
-    async def _create_pods(self, replica_set: Record, number: int) -> None:
         pod = make_pod(replica_set, replica_set.data["spec"]["template"], labels={})
-        try:
-            await self.together([self.create(PODS, pod) for _ in range(number)])
-        except StoreError as error:
-            await self.tell(replica_set, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
-            raise
+        await self.create_pods(replica_set, [pod] * missing)
+        return None
 
     async def _forget_failures(self, replica_set: Record) -> None:
         now = self.clock()
         pods = self._pods.by("owner", replica_set.uid)
         old = [pod for pod in pods if is_finished(pod) and not is_leaving(pod) and finished_at(pod) + _KEPT < now]
-        await self.together([self.delete(pod) for pod in old])
+        await together(self.delete(pod) for pod in old)
 
 
 def _available(replica_set: Record, pods: list[Record], now: datetime) -> tuple[int, float | None]:

@@ -8,14 +8,18 @@ from typing import Any
 
 from reprieve.controllers.runner import Controller
 from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGATION_POLICIES
-from reprieve.model.clock import Clock
+from reprieve.model.backoff import Backoff
+from reprieve.model.clock import Clock, moment_of
+from reprieve.model.conditions import condition_of, has_condition
 from reprieve.policies.federation.propagation import selected_by
 from reprieve.stores.caches import Cache
+from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import find_condition, has_condition, is_leaving, moment_of, owner_reference
+from reprieve.stores.writing import is_leaving, owner_reference, together
+from reprieve.texts import controllers as texts
 
-_FIRST_DELAY, _LONGEST_DELAY = timedelta(seconds=10), timedelta(minutes=6)
+_BACK_OFF = Backoff(first=10.0, longest=360.0)
 
 
 def phase_of(pod: Record) -> str:
@@ -33,18 +37,18 @@ def is_active(pod: Record) -> bool:
 
 
 def is_ready(pod: Record) -> bool:
-    return has_condition(pod, "Ready")
+    return has_condition(pod.data, "Ready")
 
 
 def ready_since(pod: Record) -> datetime | None:
-    ready = find_condition(pod.data.get("status", {}).get("conditions") or [], "Ready")
-    since = ready.get("lastTransitionTime") if ready is not None and ready["status"] == "True" else None
+    ready = condition_of(pod.data, "Ready")
+    since = ready.get("lastTransitionTime") if ready.get("status") == "True" else None
     return moment_of(since) if since else None
 
 
 def was_disrupted(pod: Record) -> bool:
     """Whether it had to make way: that is no failure of its own."""
-    return has_condition(pod, "DisruptionTarget")
+    return has_condition(pod.data, "DisruptionTarget")
 
 
 def standing(pod: Record) -> tuple[Any, ...]:
@@ -61,11 +65,15 @@ def standing(pod: Record) -> tuple[Any, ...]:
     )
 
 
+def container_statuses(pod: Record) -> list[dict[str, Any]]:
+    """What is known of all its containers, those that come first among them."""
+    status = pod.data.get("status", {})
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
 def restarts(pod: Record) -> int:
     """How often its containers were started again."""
-    status = pod.data.get("status", {})
-    statuses = (*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ()))
-    return sum(container.get("restartCount", 0) for container in statuses)
+    return sum(container.get("restartCount", 0) for container in container_statuses(pod))
 
 
 def finished_at(pod: Record) -> datetime:
@@ -81,9 +89,9 @@ def wait_after_failures(pods: Iterable[Record], failures: int, now: datetime) ->
     failed = [pod for pod in pods if phase_of(pod) == "Failed" and not was_disrupted(pod)]
     if not failed or not failures:
         return 0.0
-    delay = min(_LONGEST_DELAY, _FIRST_DELAY * (1 << min(failures - 1, 10)))
     last: datetime = max(map(finished_at, failed))
-    return max(0.0, (last + delay - now).total_seconds())
+    due = last + timedelta(seconds=_BACK_OFF.wait(failures))
+    return max(0.0, (due - now).total_seconds())
 
 
 def first_to_go(pod: Record) -> tuple[Any, ...]:
@@ -116,6 +124,14 @@ class TemplateController(Controller):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         self._policies: list[Cache] = []
+
+    async def create_pods(self, owner: Record, pods: Iterable[Mapping[str, Any]]) -> None:
+        """Create pods together; their owner is told why that cannot be done."""
+        try:
+            await together(self.create(PODS, pod) for pod in pods)
+        except StoreError as error:
+            await self.tell(owner, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
+            raise
 
     def watch_policies(self, *templates: Cache) -> None:
         """Follow the policies too: a template that is selected, or no longer, is looked at again."""

@@ -12,7 +12,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from reprieve.model.clock import precise_timestamp
+from reprieve.model import conditions
+from reprieve.model.clock import moment_of
+from reprieve.model.conditions import condition_of, has_condition
 from reprieve.stores import writing
 from reprieve.stores.records import Record
 from reprieve.stores.writing import Change
@@ -35,17 +37,12 @@ def admission_of(workload: Record) -> dict[str, Any] | None:
     return found
 
 
-def is_true(data: dict[str, Any], kind: str) -> bool:
-    found = writing.find_condition(status_of(data).get("conditions") or [], kind)
-    return found is not None and found.get("status") == "True"
-
-
 def is_finished(workload: Record) -> bool:
-    return is_true(workload.data, "Finished")
+    return has_condition(workload.data, "Finished")
 
 
 def is_evicted(workload: Record) -> bool:
-    return is_true(workload.data, "Evicted")
+    return has_condition(workload.data, "Evicted")
 
 
 def is_active(data: dict[str, Any]) -> bool:
@@ -60,7 +57,7 @@ def may_run(workload: Record) -> bool:
     """Whether its pods may start, or go on."""
     return (
         holds_quota(workload)
-        and is_true(workload.data, "Admitted")
+        and has_condition(workload.data, "Admitted")
         and not is_evicted(workload)
         and not writing.is_leaving(workload)
     )
@@ -68,31 +65,27 @@ def may_run(workload: Record) -> bool:
 
 def why_evicted(workload: Record) -> tuple[str, str]:
     """Reason and message of its eviction; a preemption says more in its own condition."""
-    conditions = writing.conditions_of(workload)
-    evicted = writing.find_condition(conditions, "Evicted") or {}
-    preempted = writing.find_condition(conditions, "Preempted") or {}
+    evicted = condition_of(workload.data, "Evicted")
+    preempted = condition_of(workload.data, "Preempted")
     told = preempted if evicted.get("reason") == "Preempted" and preempted.get("status") == "True" else {}
     return evicted.get("reason", ""), told.get("message") or evicted.get("message", "")
 
 
 def set_condition(data: dict[str, Any], kind: str, status: str, reason: str, message: str, now: datetime) -> None:
     """A condition of a workload; its time is precise, because who got quota last is asked to leave first."""
-    conditions = data.setdefault("status", {}).setdefault("conditions", [])
-    known = writing.find_condition(conditions, kind)
-    same = known is not None and known.get("status") == status
-    since = known.get("lastTransitionTime") if known is not None and same else None
-    more: dict[str, Any] = {"lastTransitionTime": since or precise_timestamp(now)}
-    if generation := data["metadata"].get("generation"):
-        more["observedGeneration"] = generation
-    writing.set_condition(conditions, kind, status, now=now, reason=reason, message=message, **more)
+    generation = data["metadata"].get("generation")
+    more = {"observedGeneration": generation} if generation else {}
+    conditions.set_condition(
+        data.setdefault("status", {}), kind, status, reason, message, now=now, precise=True, **more
+    )
 
 
 def evict(reason: str, message: str, now: datetime) -> Change:
     """Ask a workload to leave that holds quota and has not been asked."""
 
     def change(data: dict[str, Any]) -> None:
-        holds = status_of(data).get("admission") is not None and not is_true(data, "Finished")
-        if holds and not is_true(data, "Evicted"):
+        holds = status_of(data).get("admission") is not None and not has_condition(data, "Finished")
+        if holds and not has_condition(data, "Evicted"):
             set_condition(data, "Evicted", "True", reason, message, now)
 
     return change
@@ -102,12 +95,12 @@ def release(now: datetime) -> Change:
     """Give back the quota of an evicted workload whose pods are gone, and queue it again if it is active."""
 
     def change(data: dict[str, Any]) -> None:
-        if status_of(data).get("admission") is None or not is_true(data, "Evicted"):
+        if status_of(data).get("admission") is None or not has_condition(data, "Evicted"):
             return
         _add_past_seconds(data, now)
         del data["status"]["admission"]
         active = is_active(data)
-        reason = (writing.find_condition(data["status"]["conditions"], "Evicted") or {}).get("reason", "Pending")
+        reason = condition_of(data, "Evicted").get("reason", "Pending")
         message = quota_lives.WAITS_AGAIN if active else quota_lives.STAYS_OUT
         set_condition(data, "QuotaReserved", "False", "Pending", message, now)
         set_condition(data, "Admitted", "False", "NoReservation", message, now)
@@ -127,10 +120,10 @@ def seconds_run(data: dict[str, Any], now: datetime) -> float:
     """For how long it has been admitted, in all its turns."""
     status = status_of(data)
     past = float(status.get(PAST_SECONDS) or 0)
-    admitted = writing.find_condition(status.get("conditions") or [], "Admitted") or {}
+    admitted = condition_of(data, "Admitted")
     if admitted.get("status") != "True" or not admitted.get("lastTransitionTime"):
         return past
-    return past + max(0.0, (now - writing.moment_of(admitted["lastTransitionTime"])).total_seconds())
+    return past + max(0.0, (now - moment_of(admitted["lastTransitionTime"])).total_seconds())
 
 
 def reactivate(message: str, now: datetime) -> Change:
@@ -140,7 +133,7 @@ def reactivate(message: str, now: datetime) -> Change:
         if not is_active(data) or status_of(data).get("admission") is not None:
             return
         data["status"].pop(PAST_SECONDS, None)
-        if is_true(data, "DeactivationTarget"):
+        if has_condition(data, "DeactivationTarget"):
             set_condition(data, "DeactivationTarget", "False", "Reactivated", message, now)
         set_condition(data, "Requeued", "True", "Reactivated", message, now)
 
@@ -151,7 +144,7 @@ def finish(message: str, now: datetime, reason: str = "JobFinished") -> Change:
     """What has finished holds no quota any more; nothing takes that back."""
 
     def change(data: dict[str, Any]) -> None:
-        if not is_true(data, "Finished"):
+        if not has_condition(data, "Finished"):
             set_condition(data, "Finished", "True", reason, message, now)
 
     return change
@@ -159,8 +152,4 @@ def finish(message: str, now: datetime, reason: str = "JobFinished") -> Change:
 
 def without_finalizer(data: dict[str, Any]) -> None:
     """Let a workload go as soon as it is deleted."""
-    left = [name for name in data["metadata"].get("finalizers") or [] if name != FINALIZER]
-    if left:
-        data["metadata"]["finalizers"] = left
-    else:
-        data["metadata"].pop("finalizers", None)
+    writing.drop_finalizer(data, FINALIZER)

@@ -22,9 +22,10 @@ from reprieve.controllers.quota.owners import QuotaOwners
 from reprieve.controllers.runner import OWNED, controller_key, own_key
 from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import has_condition, true_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import controller_of, controller_uid, has_condition, is_leaving
+from reprieve.stores.writing import by_controller, controller_uid, is_leaving
 from reprieve.texts import quota_lives
 
 Data = dict[str, Any]
@@ -35,7 +36,7 @@ class QuotaJobs(QuotaOwners):
         super().__init__(store, clock)
         self._jobs = self.watch(JOBS, own_key, {"class": _class_of})
         self._workloads = self.watch(QUOTA_WORKLOADS, controller_key("Job"), {"owner": controller_key("Job")})
-        self._pods = self.watch(PODS, controller_key("Job"), {"owner": controller_uid}, concern=_ended, mark=OWNED)
+        self._pods = self.watch(PODS, controller_key("Job"), {"owner": by_controller}, concern=_ended, mark=OWNED)
         self.watch_policies(self._jobs)
 
     def naming(self, class_name: priority.ClassName) -> Iterable[Hashable]:
@@ -50,15 +51,15 @@ class QuotaJobs(QuotaOwners):
         job = self._jobs.get(name, namespace)
         workload = None
         for each in self._workloads.by("owner", key):
-            if job is not None and _owner_uid(each) == job.uid and not is_leaving(job):
+            if job is not None and controller_uid(each) == job.uid and not is_leaving(job):
                 workload = each
-            elif not self._unfinished(_owner_uid(each)):
+            elif not self._unfinished(controller_uid(each)):
                 await self.let_go(each)
         if job is not None and not is_leaving(job):
             await self._bring_right(job, workload)
 
     async def _bring_right(self, job: Record, workload: Record | None) -> None:
-        done = next((kind for kind in ("Complete", "Failed") if has_condition(job, kind)), "")
+        done = true_condition(job.data, "Complete", "Failed").get("type")
         if workload is None:
             if not done and self._is_ours(job):
                 await self._queue(job)
@@ -191,7 +192,7 @@ class QuotaJobs(QuotaOwners):
     async def _at_rest(self, job: Record) -> Record | None:
         """A suspended Job of which nothing runs, as one that has not started: only then can its template be changed."""
         status = job.data.get("status", {})
-        seen = "startTime" not in status or has_condition(job, "Suspended")
+        seen = "startTime" not in status or has_condition(job.data, "Suspended")
         if not seen or status.get("active") or self._unfinished(job.uid):
             return None
         return await self.modify_status(job, _not_started)
@@ -202,11 +203,6 @@ class QuotaJobs(QuotaOwners):
         message = quota_lives.finished(job.name, failed=failed)
         workload = await self.modify(workload, standing.finish(message, self.clock()), subresource="status")
         await self.modify(workload, standing.without_finalizer)
-
-
-def _owner_uid(workload: Record) -> str:
-    owner = controller_of(workload)
-    return owner["uid"] if owner is not None else ""
 
 
 def _ended(pod: Record) -> tuple[Any, ...]:

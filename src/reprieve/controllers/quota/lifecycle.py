@@ -15,9 +15,10 @@ from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.runner import Controller, own_key
 from reprieve.manifests.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import condition_of, has_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import conditions_of, find_condition, is_leaving, owner_references
+from reprieve.stores.writing import is_leaving, owner_references
 from reprieve.texts import quota_lives
 
 _DRAIN = "HoldAndDrain"
@@ -86,7 +87,7 @@ class QuotaLifecycle(Controller):
     def _seconds_left(self, workload: Record) -> float | None:
         """How long it may still run; None: as long as it likes."""
         most = workload.data["spec"].get("maximumExecutionTimeSeconds")
-        if most is None or not standing.is_true(workload.data, "Admitted"):
+        if most is None or not has_condition(workload.data, "Admitted"):
             return None
         return float(most) - standing.seconds_run(workload.data, self.clock())
 
@@ -107,15 +108,15 @@ class QuotaLifecycle(Controller):
 
     async def _queue_again(self, workload: Record) -> None:
         """What is active again starts anew: what made it inactive, and how long it ran before, no longer counts."""
-        requeued = find_condition(conditions_of(workload), "Requeued")
-        if requeued is not None and requeued["status"] == "False" and requeued.get("reason") == standing.DEACTIVATED:
+        requeued = condition_of(workload.data, "Requeued")
+        if requeued.get("status") == "False" and requeued.get("reason") == standing.DEACTIVATED:
             change = standing.reactivate(quota_lives.REACTIVATED, self.clock())
             await self.modify(workload, change, subresource="status")
 
 
 def _why_inactive(workload: Record) -> Cause:
-    target = find_condition(conditions_of(workload), "DeactivationTarget")
-    if target is None or target["status"] != "True":
+    target = condition_of(workload.data, "DeactivationTarget")
+    if target.get("status") != "True":
         return Cause(standing.DEACTIVATED, quota_lives.DEACTIVATED)
     return Cause(f"{standing.DEACTIVATED}DueTo{target['reason']}", target.get("message", ""))
 

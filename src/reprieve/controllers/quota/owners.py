@@ -62,7 +62,7 @@ class QuotaOwners(TemplateController):
 
     async def ask(self, owner: Record, workload: Mapping[str, Any]) -> None:
         """Make the Workload of an object; what is wrong with it is told the object."""
-        for name, right in unreadable(owner.metadata.get("annotations", {})).items():
+        for name, right in unreadable(owner.annotations).items():
             await self.warn(owner, "AnnotationIgnored", quota_lives.annotation_ignored(name, right))
         try:
             made = await self.create(QUOTA_WORKLOADS, workload)

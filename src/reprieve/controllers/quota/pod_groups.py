@@ -33,15 +33,14 @@ Data = dict[str, Any]
 
 
 def group_of(pod: Record) -> str:
-    name: str = pod.metadata.get("labels", {}).get(GROUP_LABEL, "")
-    return name
+    return pod.labels.get(GROUP_LABEL, "")
 
 
 def total_of(pod: Record) -> int | None:
     """How many pods its group has; a pod of its own is all there is."""
     if not group_of(pod):
         return 1
-    total = parse_integer(pod.metadata.get("annotations", {}).get(TOTAL_COUNT, ""), 32)
+    total = parse_integer(pod.annotations.get(TOTAL_COUNT, ""), 32)
     return total if total is not None and total > 0 else None
 
 
@@ -58,10 +57,6 @@ def members_of(workload: Record) -> set[str]:
 
 def is_gated(pod: Record) -> bool:
     return any(gate["name"] == ADMISSION_GATE for gate in pod.data["spec"].get("schedulingGates") or ())
-
-
-def oldest_first(pods: Iterable[Record]) -> list[Record]:
-    return sorted(pods, key=lambda pod: (pod.metadata["creationTimestamp"], pod.name))
 
 
 def shape_of(pod: Record) -> str:
@@ -103,7 +98,7 @@ def pods_workload(name: str, pods: list[Record], rank: Rank) -> Data:
     metadata = {
         "name": name,
         "namespace": first.namespace,
-        "annotations": carried_annotations(first.metadata.get("annotations", {})),
+        "annotations": carried_annotations(first.annotations),
         "ownerReferences": [owner_reference(pod, controller=False) for pod in pods],
         "finalizers": [FINALIZER],
     }

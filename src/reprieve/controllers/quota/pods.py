@@ -20,10 +20,11 @@ from reprieve.manifests.kinds import PODS, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import set_condition
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import finalizers_of, is_leaving, set_condition
+from reprieve.stores.writing import finalizers_of, is_leaving, oldest_first, together
 from reprieve.texts import quota_lives
 
 _MARK = QUEUE_NAME_LABEL.encode()
@@ -45,7 +46,7 @@ class QuotaPods(QuotaOwners):
     async def reconcile(self, key: tuple[str, str]) -> None:
         namespace, name = key
         workload = self._workloads.get(name, namespace)
-        pods = groups.oldest_first(self._pods.by("workload", key))
+        pods = oldest_first(self._pods.by("workload", key))
         if workload is None:
             waiting = [pod for pod in pods if groups.is_gated(pod) and not is_leaving(pod) and not is_finished(pod)]
             await self._queue(name, waiting)
@@ -89,7 +90,7 @@ class QuotaPods(QuotaOwners):
     async def _without_quota(self, workload: Record, left: list[Record], total: int) -> None:
         loose = [pod for pod in left if not groups.is_gated(pod)]
         if loose:  # somebody removed the gate by hand: a pod cannot be held again
-            await self.together([self._end(pod, "NotAdmitted", quota_lives.POD_NOT_ADMITTED) for pod in loose])
+            await together(self._end(pod, "NotAdmitted", quota_lives.POD_NOT_ADMITTED) for pod in loose)
         elif len([pod for pod in left if not is_leaving(pod)]) < total:
             await self.let_go(workload)  # one of a group has gone: it is made anew when they are whole again
         else:
@@ -113,10 +114,10 @@ class QuotaPods(QuotaOwners):
                 await self.modify(workload, standing.release(self.clock()), subresource="status")
             else:
                 reason, message = standing.why_evicted(workload)
-                await self.together([self._end(pod, reason, message) for pod in left])
+                await together(self._end(pod, reason, message) for pod in left)
         elif standing.may_run(workload):
             held = [pod for pod in left if groups.is_gated(pod) and not is_leaving(pod)]
-            await self.together([self._let_run(pod, workload) for pod in held])
+            await together(self._let_run(pod, workload) for pod in held)
 
     async def _let_run(self, pod: Record, workload: Record) -> None:
         place = await self.placement(pod, workload, groups.pod_set_of(pod, workload))
@@ -136,7 +137,7 @@ class QuotaPods(QuotaOwners):
     async def _end_workload(self, workload: Record, left: list[Record]) -> None:
         """Somebody deletes the Workload: what it let run has to end before its quota is free."""
         running = [pod for pod in left if not groups.is_gated(pod)]
-        await self.together([self._end(pod, "WorkloadDeleted", quota_lives.WORKLOAD_DELETED) for pod in running])
+        await together(self._end(pod, "WorkloadDeleted", quota_lives.WORKLOAD_DELETED) for pod in running)
         if not running:
             await self.let_go(workload)
 
@@ -149,8 +150,7 @@ class QuotaPods(QuotaOwners):
         now = self.clock()
 
         def mark(status: dict[str, Any]) -> None:
-            conditions = status.setdefault("conditions", [])
-            set_condition(conditions, kind, "True", now=now, reason=why, message=message)
+            set_condition(status, kind, "True", why, message, now=now)
 
         try:
             marked = await self.modify_status(pod, mark)

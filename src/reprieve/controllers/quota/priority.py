@@ -45,7 +45,7 @@ class Rank(NamedTuple):
 
 def class_named(record: Record, pod_spec: dict[str, Any]) -> ClassName:
     """The class that decides; an empty name means the global default."""
-    label = record.metadata.get("labels", {}).get(PRIORITY_CLASS_LABEL, "")
+    label = record.labels.get(PRIORITY_CLASS_LABEL, "")
     if label:
         return "WorkloadPriorityClass", label
     return "PriorityClass", pod_spec.get("priorityClassName", "")

@@ -41,8 +41,7 @@ Data = dict[str, Any]
 
 
 def queue_of(record: Record) -> str:
-    name: str = record.metadata.get("labels", {}).get(QUEUE_NAME_LABEL, "")
-    return name
+    return record.labels.get(QUEUE_NAME_LABEL, "")
 
 
 def workload_name(kind: str, name: str, uid: str) -> str:
@@ -76,7 +75,7 @@ def job_pod_set(job: Record) -> Data:
     spec = job.data["spec"]
     count = job_count(spec)
     pod_set: Data = {"name": MAIN, "count": count}
-    least = parse_integer(job.metadata.get("annotations", {}).get(MINIMUM_PARALLELISM, ""), 32)
+    least = parse_integer(job.annotations.get(MINIMUM_PARALLELISM, ""), 32)
     if least is not None and 0 < least < count:
         pod_set["minCount"] = least
     return pod_set | {"template": spec["template"]}
@@ -88,7 +87,7 @@ def job_workload(job: Record, rank: Rank) -> Data:
         "name": workload_name("job", job.name, job.uid),
         "namespace": job.namespace,
         "labels": {JOB_UID_LABEL: job.uid},
-        "annotations": carried_annotations(job.metadata.get("annotations", {})),
+        "annotations": carried_annotations(job.annotations),
         "ownerReferences": [owner_reference(job)],
         "finalizers": [FINALIZER],
     }
@@ -101,7 +100,7 @@ def follow_owner(owner: Record, rank: Rank | None) -> Change:
 
     A wish that its owner no longer has goes; what others have written on the Workload stays.
     """
-    said = carried_annotations(owner.metadata.get("annotations", {}))
+    said = carried_annotations(owner.annotations)
 
     def change(data: Data) -> None:
         before = data["metadata"].get("annotations", {})
@@ -116,7 +115,7 @@ def follow_owner(owner: Record, rank: Rank | None) -> Change:
 
 def limits(record: Record) -> dict[str, int]:
     """How long it may run, where its label says so."""
-    seconds = parse_integer(record.metadata.get("labels", {}).get(MAXIMUM_TIME_LABEL, ""), 32)
+    seconds = parse_integer(record.labels.get(MAXIMUM_TIME_LABEL, ""), 32)
     return {"maximumExecutionTimeSeconds": seconds} if seconds is not None and seconds > 0 else {}
 
 

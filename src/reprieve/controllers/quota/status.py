@@ -23,10 +23,10 @@ from reprieve.manifests.kinds import (
 )
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
+from reprieve.model.conditions import set_condition
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import set_condition
 from reprieve.texts import quota_lives
 from reprieve.world import World
 
@@ -103,11 +103,8 @@ class QuotaStatus(Controller):
         """The numbers, and the one condition that goes with them."""
         active, reason, message = wanted["active"]
         status |= {name: value for name, value in wanted.items() if name != "active"}
-        status["conditions"] = [*status.get("conditions", ())]
         generation = {"observedGeneration": queue.metadata["generation"]} if "generation" in queue.metadata else {}
-        set_condition(
-            status["conditions"], "Active", str(active), now=self.clock(), reason=reason, message=message, **generation
-        )
+        set_condition(status, "Active", str(active), reason, message, now=self.clock(), **generation)
 
     # What a queue says
 

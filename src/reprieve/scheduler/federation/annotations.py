@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any
 
+from reprieve.model.conditions import set_condition
 from reprieve.policies.federation.bindings import SCHEDULED
 from reprieve.policies.federation.holds import evictions_of
 from reprieve.scheduler.context import Context
 from reprieve.stores.records import Record
-from reprieve.stores.writing import TRIES, modify, set_condition
+from reprieve.stores.writing import TRIES, modify
 
 
 def annotations_of(record: Record) -> dict[str, str]:
@@ -52,8 +53,7 @@ async def say(context: Context, record: Record, status: str, reason: str, messag
 
     def set_it(data: dict[str, Any]) -> None:
         whole = data.setdefault("status", {})
-        conditions = whole.setdefault("conditions", [])
-        set_condition(conditions, SCHEDULED, status, now=context.clock(), reason=reason, message=message)
+        set_condition(whole, SCHEDULED, status, reason, message, now=context.clock())
         whole["schedulerObservedGeneration"] = data["metadata"].get("generation", 0)
 
     record = await modify(context.store, record, set_it, subresource="status")

@@ -15,6 +15,7 @@ from typing import Any
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import precise_timestamp
+from reprieve.model.conditions import condition_of, has_condition
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED, BindingFacts
 from reprieve.policies.federation.effects import after
 from reprieve.policies.federation.holds import (
@@ -34,7 +35,7 @@ from reprieve.scheduler.federation.annotations import annotate, annotations_of, 
 from reprieve.scheduler.federation.evictions import evict
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.writing import conditions_of, find_condition, has_condition, modify
+from reprieve.stores.writing import modify
 from reprieve.texts import federation as texts
 
 _log = logging.getLogger(__name__)
@@ -118,7 +119,7 @@ def _hold_of_plan(plan: FederationPlan, record: Record) -> Hold:
 
 async def _refuse(context: Context, plan: FederationPlan, record: Record) -> None:
     """Say why a binding waits. That it was preempted is not covered up by that."""
-    known = find_condition(conditions_of(record), SCHEDULED) or {}
+    known = condition_of(record.data, SCHEDULED)
     if known.get("reason") != PREEMPTED and known.get("message") != plan.message:
         record = await say(context, record, "False", "Unschedulable", plan.message)
     if plan.outcome == "Preempt":
@@ -146,9 +147,11 @@ async def _resume(context: Context, record: Record) -> None:
         record = await annotate(context, record, {HOLD_ANNOTATION: None})
     elif hold is not None:
         await evict(context, hold)
-    if (lost := lost_by(record)) and not has_condition(record, SCHEDULED, "False"):
+    if (lost := lost_by(record)) and not has_condition(record.data, SCHEDULED, "False"):
         tasks = record.manifest.spec.graceful_eviction_tasks
         messages = [task.message for task in tasks if task.from_cluster in lost and task.reason == PREEMPTED]
         await say(context, record, "False", PREEMPTED, "; ".join(messages) or texts.left(lost))
-    elif PLACED_ANNOTATION in annotations_of(record) and not facts.pending and not has_condition(record, SCHEDULED):
+    elif (
+        PLACED_ANNOTATION in annotations_of(record) and not facts.pending and not has_condition(record.data, SCHEDULED)
+    ):
         await say(context, record, "True", "Success", texts.scheduled(facts.held))

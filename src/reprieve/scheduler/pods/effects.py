@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from reprieve import texts
+from reprieve.cli.figures import Waiting
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.model.clock import timestamp
-from reprieve.policies.deciding import Waiting
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.holds import HOLD, HeldVictim, Hold
 from reprieve.stores.errors import Conflict, NotFound

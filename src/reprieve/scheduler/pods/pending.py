@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from reprieve.cli.figures import Waiting
 from reprieve.engine.nodes.units import workload_group_name
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import Key
-from reprieve.policies.deciding import Deciding, Waiting, pod_alone
 from reprieve.world import PodFacts, World
 
 

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable
 
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.manifests.kinds import PODS
-from reprieve.policies.deciding import Deciding
 from reprieve.scheduler.holds import HeldVictim, Hold, hold_of
 from reprieve.scheduler.mirror import Mirror
 from reprieve.scheduler.pods.effects import PodEffects, is_target

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from reprieve.cli.figures import Waiting
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import Clock
-from reprieve.policies.deciding import Deciding, Waiting
 from reprieve.scheduler.decision_log import Journal
 from reprieve.scheduler.holds import HeldVictim, Hold, hold_of
 from reprieve.scheduler.pods.effects import PodEffects

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable
 from math import inf
 
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.policies.deciding import Deciding
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.world import PodFacts

@@ -15,8 +15,6 @@ from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import precise_timestamp
-from reprieve.policies.deciding import Deciding
-from reprieve.policies.queue.limits import quota_plans
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.decision_log import Journal

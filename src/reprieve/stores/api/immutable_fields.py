@@ -11,6 +11,7 @@ from reprieve.manifests.meta import Manifest
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
+from reprieve.model.conditions import has_condition
 from reprieve.stores.api.refusals import invalid
 
 Data = dict[str, Any]
@@ -164,8 +165,7 @@ def _check_controller(new: Data, before: Data) -> Iterator[Finding]:
 
 def _check_quota_workload(new: Data, before: Data) -> Iterator[Finding]:
     """What quota was reserved for stays what it is."""
-    conditions = before.get("status", {}).get("conditions", [])
-    if any(each.get("type") == "QuotaReserved" and each.get("status") == "True" for each in conditions):
+    if has_condition(before, "QuotaReserved"):
         yield from _fixed("$.spec", new["spec"], before["spec"], ("podSets", "queueName"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.pods import Pod
-from reprieve.model.clock import timestamp
+from reprieve.model.conditions import set_condition
 from reprieve.stores.api.incoming import Data, decode
 from reprieve.stores.api.refusals import conflict
 from reprieve.stores.embedded.writer import Writer
@@ -22,7 +22,7 @@ def bind(writer: Writer, name: str, namespace: str, node: str, uid: str = "") ->
     new["spec"]["nodeName"] = node
     status = new.setdefault("status", {})
     status.pop("nominatedNodeName", None)
-    status["conditions"] = with_condition(status.get("conditions", []), "PodScheduled", timestamp(writer.clock()))
+    set_condition(status, "PodScheduled", "True", now=writer.clock())
     new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
     return writer.write("MODIFIED", PODS, new, old, check=False)
 
@@ -36,11 +36,3 @@ def _why_not_bind(pod: Pod) -> str:
         gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
         return f"it still has scheduling gates: {gates}"
     return "it has finished" if pod.finished else ""
-
-
-def with_condition(conditions: list[Data], kind: str, now: str) -> list[Data]:
-    """Conditions with one that is true now; since when is kept if it was so before."""
-    before = next((each for each in conditions if each.get("type") == kind), {})
-    since = before.get("lastTransitionTime", now) if before.get("status") == "True" else now
-    condition = {"type": kind, "status": "True", "lastTransitionTime": since}
-    return [*(each for each in conditions if each.get("type") != kind), condition]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from reprieve.model.clock import timestamp
+from reprieve.model.clock import moment_of, timestamp
 from reprieve.stores.protocol import FOREGROUND, ORPHAN, Propagation
 
 Data = dict[str, Any]
@@ -39,7 +39,7 @@ def mark_deleted(data: Data, asked: int | None, propagation: Propagation, now: d
         if "generation" in metadata:
             metadata["generation"] += 1
     elif asked is not None and asked < metadata.get("deletionGracePeriodSeconds", 0):
-        begun = datetime.fromisoformat(metadata["deletionTimestamp"])
+        begun = moment_of(metadata["deletionTimestamp"])
         shorter = max(0, asked) - metadata["deletionGracePeriodSeconds"]
         _set_time(metadata, begun + timedelta(seconds=shorter), max(0, asked))
     if data["kind"] == "Namespace":

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 if TYPE_CHECKING or __package__:
-    from reprieve.agents.process import container_files as files
-    from reprieve.agents.process import process_table as processes
+    from reprieve.agents.process.shim import container_files as files
+    from reprieve.agents.process.shim import process_table as processes
 else:
     import container_files as files
     import process_table as processes
@@ -143,7 +143,7 @@ class Command:
         children = self._reap()
         if self.status is None or processes.LINUX:
             return children
-        return bool(self._rest())
+        return processes.signal_group(self.pid, 0)
 
     def _reap(self) -> bool:
         """Whether there are children still: the command, or an orphan of it that the kernel gave to the shim."""
@@ -158,21 +158,23 @@ class Command:
                 self.status, self.finished = status, files.timestamp()
 
     def _rest(self) -> list[processes.Process]:
-        everything = processes.table()
-        if processes.LINUX:
-            return processes.descendants(os.getpid(), everything)
-        return [process for process in everything.values() if process.group == self.pid]
+        """All that comes from the command. Only on Linux is there more than its group that could be found."""
+        return processes.descendants(os.getpid()) if processes.LINUX else []
 
     def _end_the_rest(self) -> float:
         """Kill what the command left, unless it was asked to stop: then all of it may use the time that was granted."""
         granted = _time_granted()
         if granted <= 0:
             processes.send(self._rest(), signal.SIGKILL)
+            if not processes.LINUX:
+                processes.signal_group(self.pid, signal.SIGKILL)
             return _PAUSE
         if not self.asked:
             # Its own group was asked by the agent; nobody else can ask those that left the group.
+            # One that is paused is continued, so that it can stop.
             self.asked = True
-            processes.ask([process for process in self._rest() if process.group != self.pid])
+            strays = [process for process in self._rest() if process.group != self.pid]
+            processes.send(strays, signal.SIGTERM, signal.SIGCONT)
         return min(granted, 1) * 1000
 
     def outcome(self) -> dict[str, Any]:

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 if TYPE_CHECKING or __package__:
-    from reprieve.agents.process import container_files as files
-    from reprieve.agents.process import process_table as processes
-    from reprieve.agents.process.shim_command import Command, Failure, tell
+    from reprieve.agents.process.shim import container_files as files
+    from reprieve.agents.process.shim import process_table as processes
+    from reprieve.agents.process.shim.command import Command, Failure, tell
 else:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import container_files as files
     import process_table as processes
-    from shim_command import Command, Failure, tell
+    from command import Command, Failure, tell
 
 
 def _run() -> dict[str, Any]:

@@ -11,13 +11,19 @@ from reprieve.engine import reasons
 from reprieve.engine.reasons import (
     AboveMinimum,
     CheaperElsewhere,
+    Leaving,
     LowerPriority,
+    NobodyAsked,
+    NoHelp,
+    NotEnough,
     NotLower,
+    PolicyReason,
     Reason,
     Reprieved,
     SparedByBudget,
     Tolerates,
     UnknownClass,
+    UnreadableToleration,
 )
 
 NOON = 1_767_268_800_000_000
@@ -37,7 +43,19 @@ REASONS: list[tuple[Reason, str]] = [
         "its class low tolerates preemptors below 100, and the preemptor has 9; until the end of time",
     ),
     (UnknownClass("gone"), "its priority class gone does not exist, so nobody knows what it tolerates"),
+    (
+        UnreadableToleration("odd"),
+        "its priority class odd says what it tolerates in something other than numbers",
+    ),
     (Reprieved(), "the preemptor fits beside it"),
+    (Leaving(), "it is leaving already, and is waited for"),
+    (NoHelp("n1", "cordoned"), "it would not help: n1 is cordoned"),
+    (NobodyAsked("Never"), "the preemptor's preemption policy is Never"),
+    (NobodyAsked("Leaving"), "victims chosen earlier are still leaving"),
+    (NobodyAsked("Budget"), "a disruption budget is respected"),
+    (NobodyAsked(), "the preemptor may not preempt now"),
+    (NotEnough(), "it could go, but all who may go are not enough"),
+    (PolicyReason("SeatPriority", "its seat is dearer"), "its seat is dearer"),
     (SparedByBudget(), "its disruption budget would break, and others can go"),
     (AboveMinimum(500, 100), "priority 500 is above 100, and units up to that are enough"),
     (CheaperElsewhere("n2", "FewestVictims"), "n2 was chosen instead: it has the fewest victims"),
@@ -49,9 +67,9 @@ def test_a_reason_in_words(reason: Reason, want: str) -> None:
     assert texts.describe(reason) == want
 
 
-def test_no_reason_for_a_pod_is_without_words() -> None:
-    known = getattr(reasons, "PodReason", reasons.Reason)
-    assert {type(reason) for reason, _ in REASONS} == set(get_args(known))
+def test_no_reason_for_a_pod_or_of_a_step_is_without_words() -> None:
+    known = {PolicyReason, *get_args(reasons.PodReason), *get_args(reasons.StepReason)}
+    assert {type(reason) for reason, _ in REASONS} == known
 
 
 DECISIONS = [
@@ -105,10 +123,6 @@ DECISIONS = [
     (texts.cycle_summary(1, 2, 3), "1 unit placed, 2 waiting, 3 to make way"),
     (texts.cycle_summary(0, 1, 0), "0 units placed, 1 waiting, 0 to make way"),
     (texts.NOTHING_PENDING, "Nothing is pending: there is nothing to decide."),
-    (texts.no_help("n1", "cordoned"), "it would not help: n1 is cordoned"),
-    (texts.could_go_but(never=True, waiting=False), "the preemptor's preemption policy is Never"),
-    (texts.could_go_but(never=False, waiting=True), "victims chosen earlier are still leaving"),
-    (texts.could_go_but(never=False, waiting=False), "a disruption budget is respected"),
 ]
 EXPLANATIONS = [
     (texts.not_chosen(A, "why"), "Pod/default/a stays: why."),

@@ -209,9 +209,16 @@ class NoRequirements(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "NoRequirements"
 
 
+class PolicyReason(msgspec.Struct, frozen=True):
+    """Of a policy that is no part of this package: it brings the name of its rule and its own words."""
+
+    rule: str
+    sentence: str
+
+
 StepReason = Reprieved | Leaving | NoHelp | NobodyAsked | CheaperElsewhere | NotEnough
 PodReason = LowerPriority | NotLower | Tolerates | UnknownClass | UnreadableToleration | SparedByBudget | AboveMinimum
 QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | QueueClosed | NotContested
 QueueReason = QueueOver | QueueAboveMaximum | NodeRequired | QueueLaw
 FederationReason = ClusterScoped | OtherScheduler | NoRequirements
-Reason = StepReason | PodReason | QuotaReason | QueueReason | FederationReason
+Reason = PolicyReason | StepReason | PodReason | QuotaReason | QueueReason | FederationReason

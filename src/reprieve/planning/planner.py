@@ -135,7 +135,7 @@ class Planner:
         waiting = [unit for entry in entries for unit in entry.waiting()]
         for entry in entries:
             own = [one for one in pending if one.policy == entry.name]
-            result.priorities.update(entry.priorities(own))
+            result.priorities.update({str(unit): shown for unit, shown in entry.priorities(own).items()})
         decided: set[str] = set()
         for one in self.policies.cycle(ledger, pending, self._moment):
             result.decisions.append(decision(one.plan))

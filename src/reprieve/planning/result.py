@@ -9,7 +9,6 @@ import msgspec
 from reprieve import texts
 from reprieve.engine.plan import Plan, Victim
 from reprieve.manifests.problems import Problem
-from reprieve.model.names import UnitName
 
 
 class Decision(msgspec.Struct, frozen=True, rename="camel"):
@@ -19,13 +18,13 @@ class Decision(msgspec.Struct, frozen=True, rename="camel"):
     policy: str
     outcome: str
     domain: str | None
-    placement: dict[UnitName, str]
+    placement: dict[str, str]
     victims: list[dict[str, Any]]
     candidates: dict[str, dict[str, Any]]
     spared: list[dict[str, str]]
     message: str
     criterion: str = ""
-    waiting_for: list[UnitName] = []
+    waiting_for: list[str] = []
     obstacles: dict[str, str] = {}
 
 
@@ -37,7 +36,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     admitted: list[str] = []
     left: list[str] = []
     order: list[str] = []
-    priorities: dict[UnitName, dict[str, Any]] = {}
+    priorities: dict[str, dict[str, Any]] = {}
     warnings: list[Problem] = []
     flavors: dict[str, dict[str, dict[str, str]]] = {}
     """Quota workloads that were admitted: unit, pod set, resource, flavor."""
@@ -66,7 +65,7 @@ def decision(plan: Plan, *, brief: bool = False) -> Decision:
         policy=plan.policy,
         outcome=plan.outcome,
         domain=plan.domain or None,
-        placement=plan.placement,
+        placement={str(unit): place for unit, place in plan.placement.items()},
         victims=[_victim(victim) for victim in plan.victims],
         candidates={
             domain: {"victims": cost.victims, "pdbViolations": cost.pdb_violations}
@@ -83,7 +82,7 @@ def decision(plan: Plan, *, brief: bool = False) -> Decision:
         ],
         message=plan.message,
         criterion=plan.criterion,
-        waiting_for=plan.waiting_for,
+        waiting_for=[*plan.waiting_for],
         obstacles=details.obstacles,
     )
 

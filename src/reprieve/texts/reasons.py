@@ -18,6 +18,7 @@ from reprieve.engine.reasons import (
     NotLower,
     OtherScheduler,
     PodReason,
+    PolicyReason,
     QueueAboveMaximum,
     QueueClosed,
     QueueLaw,
@@ -88,6 +89,8 @@ _LAWS = {
 
 def describe(reason: Reason) -> str:
     """A reason in words."""
+    if isinstance(reason, PolicyReason):
+        return reason.sentence
     if isinstance(reason, StepReason):
         return _describe_step(reason)
     if isinstance(reason, QueueReason):

@@ -76,6 +76,22 @@ class Policy(Explained[View], Protocol[Preemptor, View, Domain]):
         """A digest of the ledgers, equal before and after a search; empty: nobody wants that checked."""
 
 
+class BasePolicy:
+    """What many policies have in common: one offer at most, no more to tell, no books that could be left changed."""
+
+    def criteria(self, view: Any, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002 - there is nothing to choose
+        return []
+
+    def unasked(self, view: Any) -> Offers:  # noqa: ARG002 - nobody is asked, whatever it would cost
+        return OfferList()
+
+    def obstacles(self, view: Any, told: Told) -> dict[str, str]:  # noqa: ARG002 - the sentence says it
+        return {}
+
+    def fingerprint(self) -> str:
+        return ""
+
+
 def decide(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now: int) -> Plan:
     """The decision for one preemptor, at a moment in microseconds since 1970."""
     view = policy.view(preemptor, now)

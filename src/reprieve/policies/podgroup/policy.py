@@ -35,6 +35,7 @@ from reprieve.engine.nodes.units import Share, Unit
 from reprieve.engine.nodes.view import OUT_OF_DOMAIN
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Victim
+from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import LowerPriority, NobodyAsked, Reason, SparedByBudget
 from reprieve.engine.steps import TIE_BREAK, Criterion
 from reprieve.model.names import UnitName
@@ -67,7 +68,7 @@ class GroupView:
         return self.gang.name
 
 
-class PodGroupPolicy:
+class PodGroupPolicy(BasePolicy):
     """Decides for groups of pods."""
 
     name = "podgroup"
@@ -233,9 +234,6 @@ class PodGroupPolicy:
         return texts.group_unschedulable(view.unit, max(best, 0), view.gang.required, missing)
 
     # Explanations
-
-    def unasked(self, view: GroupView) -> Offers:  # noqa: ARG002 - placing a gang for nothing is not worth it
-        return OfferList()
 
     def judged(self, view: GroupView, told: Told) -> Iterator[Judged]:
         """What the rules said in the chosen domain; where none was chosen, all that they said before."""

@@ -15,12 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from reprieve import texts
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.units import POD
-from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
 from reprieve.engine.plan import Plan, Victim
-from reprieve.engine.preemption import decide
+from reprieve.engine.preemption import BasePolicy, decide
 from reprieve.engine.reasons import QueueAboveMaximum, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
-from reprieve.engine.steps import Criterion
 from reprieve.model.names import Key, UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.queue.pods import held, opted_out, required_node
@@ -62,7 +61,7 @@ class LimitView:
         return unit_name("Queue", "", self.queue.name)
 
 
-class LimitPolicy:
+class LimitPolicy(BasePolicy):
     """Decides for one queue after the other; those who go for one are gone for the next."""
 
     name = "queue"
@@ -111,9 +110,6 @@ class LimitPolicy:
             self._note(facts)
         going = [Victim(facts.unit, QueueAboveMaximum(domain.name)) for facts in victims]
         return OfferList([Offer(domain.name, going)])
-
-    def criteria(self, view: LimitView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - there is one
-        return []
 
     def message(self, view: LimitView, offer: Offer) -> str:
         return texts.quota_lowered(view.queue.name, [victim.unit for victim in offer.victims])
@@ -182,22 +178,13 @@ class LimitPolicy:
 
     # Explanations
 
-    def unasked(self, view: LimitView) -> Offers:  # noqa: ARG002 - whoever is above its maximum asks
-        return OfferList()
-
     def judged(self, view: LimitView, told: Told) -> Iterator[Judged]:  # noqa: ARG002 - a queue is not that large
         for queue in below(view.queue):
             for facts in queue.pods.values():
                 yield Judged(facts.unit, queue.name, view.reasons.get(facts.key), view.queue.name)
 
-    def obstacles(self, view: LimitView, told: Told) -> dict[str, str]:  # noqa: ARG002 - the sentence says it
-        return {}
-
     def stamp(self, view: LimitView) -> object:  # noqa: ARG002 - what the world is at
         return self._queues.world.version
-
-    def fingerprint(self) -> str:
-        return ""
 
 
 def _amount(facts: PodFacts, asked: Iterable[str]) -> Left:

@@ -25,7 +25,8 @@ import numpy as np
 from reprieve import texts
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
+from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import NobodyAsked, Reason
 from reprieve.engine.steps import Criterion
 from reprieve.policies.queue import laws
@@ -53,7 +54,7 @@ class PodInQueueView(QueueView):
     search: QueueSearch | None = None
 
 
-class QueuePolicy:
+class QueuePolicy(BasePolicy):
     """Decides for pods in queues."""
 
     name = "queue"
@@ -144,9 +145,6 @@ class QueuePolicy:
         return HeldBack("Unschedulable", texts.no_victims_in_reach(view.unit, view.top.name, laws_met))
 
     # Explanations
-
-    def unasked(self, view: PodInQueueView) -> Offers:  # noqa: ARG002 - nobody is asked, whatever it would cost
-        return OfferList()
 
     def judged(self, view: PodInQueueView, told: Told) -> Iterator[Judged]:
         candidates = view.candidates or self._judge(view, self.rules(view))

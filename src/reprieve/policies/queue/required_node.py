@@ -16,11 +16,12 @@ from reprieve import texts
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
 from reprieve.engine.nodes.reach import REACHED
-from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
 from reprieve.engine.plan import Victim
+from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import NobodyAsked, NodeRequired, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
-from reprieve.engine.steps import Criterion, remove_until_fits
+from reprieve.engine.steps import remove_until_fits
 from reprieve.policies.queue.columns import Candidate, QueueColumns
 from reprieve.policies.queue.ledger import OneNode
 from reprieve.policies.queue.pods import held, required_node
@@ -35,7 +36,7 @@ class RequiredNodeView(QueueView):
     where = ""
 
 
-class RequiredNodePolicy:
+class RequiredNodePolicy(BasePolicy):
     """Decides for pods in queues that must run on one node."""
 
     name = "queue"
@@ -110,9 +111,6 @@ class RequiredNodePolicy:
         going = [Victim(one.facts.unit, NodeRequired(view.where, one.reluctant)) for one in victims]
         return OfferList([Offer(view.where, going, {view.unit: view.where})])
 
-    def criteria(self, view: RequiredNodeView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - there is one
-        return []
-
     def message(self, view: RequiredNodeView, offer: Offer) -> str:
         return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
 
@@ -120,9 +118,6 @@ class RequiredNodePolicy:
         return HeldBack("Unschedulable", texts.too_little_on_node(view.unit, view.where))
 
     # Explanations
-
-    def unasked(self, view: RequiredNodeView) -> Offers:  # noqa: ARG002 - nobody is asked, whatever it would cost
-        return OfferList()
 
     def judged(self, view: RequiredNodeView, told: Told) -> Iterator[Judged]:
         rules = self.rules(view, view.node)

@@ -21,7 +21,7 @@ from tests.reference.cluster import (
     read,
     unit_of,
 )
-from tests.reference.company import affinity_met, kept_away, spread_evenly
+from tests.reference.neighbours import affinity_met, kept_away, spread_evenly
 from tests.reference.nodes import (
     PASSES,
     UNRESOLVABLE,

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tests.reference.cluster import Cluster, Dict, namespace_of, priority_of, read, unit_of
-from tests.reference.company import affinity_met, kept_away, spread_evenly
 from tests.reference.decision import LATEST, Decision
+from tests.reference.neighbours import affinity_met, kept_away, spread_evenly
 from tests.reference.nodes import (
     PASSES,
     conflict,

@@ -67,7 +67,9 @@ def _remember(server: Running) -> int:
     async def remember() -> int:
         history = server.plane.history
         assert history is not None
-        number = history.record(Plan(UnitName("Pod/default/a"), "pod", "Fits", "Pod/default/a fits on n1.", domain="n1"))
+        number = history.record(
+            Plan(UnitName("Pod/default/a"), "pod", "Fits", "Pod/default/a fits on n1.", domain="n1")
+        )
         history.note("Pod/default/a", "bound", "it fits on n1", number)
         return number
 

@@ -43,7 +43,7 @@ class SlackLedger:
     """Integer slack in rows over domains: it fits where none is negative.
 
     `weights` are what each candidate gives to each row when it leaves, rank by rank. The last `near` rows may be
-    negative together where the row `alone` is not: a pod that wants company may be the first of its kind.
+    negative together where the row `alone` is not: a pod that wants neighbours may be the first of its kind.
     """
 
     def __init__(self, slack: Ints, weights: Ints | None, near: int = 0, alone: int | None = None) -> None:

@@ -82,7 +82,7 @@ class PodPolicy:
             view = PodView(preemptor, self._ledger.view(preemptor))
             if len(self._kept) >= _MOST_SHAPES:
                 self._kept.clear()
-            if view.nodes.company is None:
+            if view.nodes.inter_pod is None:
                 self._kept[shape] = view
         # Tolerations that had run out hold again when the clock is set back.
         if view.search is not None and not view.now <= now < view.search.good_until:

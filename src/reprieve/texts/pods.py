@@ -13,7 +13,7 @@ OBSTACLES = {
     3: "not the node it names",
     4: "not what its node selector or affinity asks for",
     5: "gone",
-    6: "without the topology key or the company that it requires",
+    6: "without the topology key or the neighbours that it requires",
     7: "outside the topology domain",
 }
 TOO_SMALL = "too small even without everybody who could make way"

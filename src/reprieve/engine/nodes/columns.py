@@ -1,4 +1,4 @@
-"""The shelves on which the node table keeps its columns, and the units that stand on them.
+"""The columns that the node table is made of, and the units that stand in them.
 
 One array over resources and nodes for what nodes offer and what is used; one over ranks, resources and nodes for what
 each share asks for; one over ranks, facts and nodes for what else a search reads. Whoever comes or leaves moves the
@@ -72,7 +72,7 @@ class Repelling(NamedTuple):
     terms: tuple[PodAffinityTerm, ...]
 
 
-class Shelves:
+class NodeColumns:
     """Columns over nodes, with the units that run there."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Shelves:
         """What a search over all nodes has found out about units, while it lasts."""
 
     def clear(self, nodes: int) -> None:
-        """Empty shelves, with room for so many nodes."""
+        """Empty columns, with room for so many nodes."""
         self.names: list[str] = []
         self.nodes: list[Node | None] = []
         self.index: dict[str, int] = {}
@@ -123,10 +123,9 @@ class Shelves:
     def depth(self) -> int:
         return int(self.occupied[: self.size].max(initial=0))
 
-    def free(self, node: int) -> list[int]:
-        """What is left on a node, row by row; those who are leaving still count as there."""
-        left: list[int] = (self.allocatable[:, node] - self.used[:, node]).tolist()
-        return left
+    def free(self, rows: Ints | slice, nodes: Ints | slice | int) -> Ints:
+        """What is left on some nodes of some resources; those who are leaving still count as there."""
+        return np.asarray(self.allocatable[rows, nodes] - self.used[rows, nodes])
 
     def row(self, resource: str) -> int:
         """The row of a resource, made when it is first asked for."""

@@ -175,11 +175,11 @@ class GangPlacer:
     def _batch(self, view: Outlook, nodes: Ints, most: int) -> list[tuple[int, list[Unit]]]:
         """Nodes that can be filled in one go, each with those who have to leave it.
 
-        Pods that mind their company beyond their node go one by one: each changes what the next one finds. So do
+        Pods that mind others beyond their node go one by one: each changes what the next one finds. So do
         those for whom a group has to leave: it frees more than one node.
         """
         batch: list[tuple[int, list[Unit]]] = []
-        alone = view.nodes.company is not None and not self._each_node_for_itself()
+        alone = view.nodes.inter_pod is not None and not self._each_node_for_itself()
         for node in nodes[: 1 if alone else most].tolist():
             units = [] if view.nodes.fits[node] or view.search is None else view.search.units_on(node)
             if batch and any(unit.group for unit in units):
@@ -224,7 +224,7 @@ class GangPlacer:
         """How many members could be placed if everybody these rules allow made way."""
         if len(self.shapes) == 1:
             view = self.view(self.shapes[0][0])
-            if view.company is None:
+            if view.inter_pod is None:
                 members = len(self.gang.members)
                 return min(int(view.capacity(self._allowed_everywhere(rules), members).sum()), members)
         with Trial(self.table) as trial:

@@ -7,7 +7,7 @@ and those that groups reach, are emptied once more before anybody returns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from reprieve.engine.nodes.pod_terms import clashing_keys, counts_others, ports_
 from reprieve.engine.nodes.rules import NodeRule
 from reprieve.engine.nodes.trial import Trial
 from reprieve.engine.nodes.units import Unit
+from reprieve.engine.nodes.view import counted_as_present
 from reprieve.world import PodFacts
 
 
-class Giver:
+class GangReprieve:
     """Gives back the victims of a trial."""
 
     def __init__(self, placer: GangPlacer, trial: Trial, rules: Sequence[NodeRule], first: Sequence[Unit]) -> None:
@@ -30,31 +31,27 @@ class Giver:
         self._rules = rules
         self._first = {unit.key for unit in first}
         self._newcomers = trial.newcomers()
-        self._needs = {name: self._rows(pods) for name, pods in self._newcomers.items()}
-        self._promised = {name: self._nominated_to(name) for name in self._newcomers}
+        self._left = {name: self._left_on(name, pods) for name, pods in self._newcomers.items()}
         # One of each shape is asked whom it cannot be near, and where its like are.
         self._shapes = [[facts for facts in shape if facts.key in trial.placed] for shape in placer.shapes]
         self._counting = any(counts_others(shape[0]) for shape in placer.shapes)
         self._foes: dict[object, list[tuple[int, str]]] = {}
         self._held: dict[tuple[int, str], set[int]] = {}
 
-    def _rows(self, pods: list[PodFacts]) -> dict[str, int]:
-        """Rows that matter on a node: those that a placed pod asks for."""
-        return {name: self._table.row(name) for facts in pods for name, units in facts.requests.items() if units > 0}
-
-    def _nominated_to(self, name: str) -> list[PodFacts]:
-        """Others to whom a node is promised, and whom the gang has to leave room for as it did when it was placed."""
-        gang = self._placer.gang
-        members = {facts.key for facts in gang.members}
-        return [
-            facts
-            for facts in self._table.nominated.get(self._table.index[name], [])
-            if self._table.standing[facts.key] >= gang.priority and facts.key not in members
-        ]
+    def _left_on(self, name: str, pods: list[PodFacts]) -> Callable[[], dict[str, int]]:
+        """What a node has left, at any moment, of each resource that a placed pod asks for: beside all who are there,
+        and others to whom it is promised and whom the gang has to leave room for as it did when it was placed."""
+        gang, node = self._placer.gang, self._table.index[name]
+        members = frozenset(facts.key for facts in gang.members)
+        promised = counted_as_present(self._table, node, gang.priority, members)
+        names = list(dict.fromkeys(name for facts in pods for name, units in facts.requests.items() if units > 0))
+        rows = np.array([self._table.row(name) for name in names], dtype=np.int64)
+        held = np.array([sum(facts.requests.of(name) for facts in promised) for name in names], dtype=np.int64)
+        return lambda: dict(zip(names, (self._table.free(rows, node) - held).tolist(), strict=True))
 
     def reprieve(self) -> None:
         """Empty what has to be emptied, give back, and again where a group that has to go reaches further nodes."""
-        emptied = set(self._newcomers) if self._minds_company else {n for n, s in self._trial.steps.items() if s > 1}
+        emptied = set(self._newcomers) if self._minds_neighbours else {n for n, s in self._trial.steps.items() if s > 1}
         emptied |= self._reached_by_groups()
         while True:
             nodes = np.array([self._table.index[name] for name in sorted(emptied)], dtype=np.int64)
@@ -81,19 +78,17 @@ class Giver:
 
     def _room_for(self, unit: Unit) -> bool:
         """Whether a unit's shares fit beside what was placed on their nodes, in what the placed pods ask for."""
-        for name, share in unit.shares.items():
-            node = self._table.index[name]
-            for resource, row in self._needs.get(name, {}).items():
-                promised = sum(facts.requests.of(resource) for facts in self._promised[name])
-                taken = int(self._table.used[row, node]) + promised + share.requests.of(resource)
-                if taken > self._table.allocatable[row, node]:
-                    return False
-        return True
+        return all(
+            share.requests.of(resource) <= left
+            for name, share in unit.shares.items()
+            if name in self._left
+            for resource, left in self._left[name]().items()
+        )
 
-    # Company
+    # Neighbours
 
     @property
-    def _minds_company(self) -> bool:
+    def _minds_neighbours(self) -> bool:
         members = [shape[0] for shape in self._placer.shapes]
         return len(self._table.repels) > 1 or any(facts.host_ports or topology_keys(facts) for facts in members)
 

@@ -33,11 +33,11 @@ class Row(NamedTuple):
     weight: Ints
 
 
-class Company(NamedTuple):
+class InterPod(NamedTuple):
     """All rows of a newcomer.
 
     `near` are the rows of required affinity: they may all be short where `alone` says that nobody it could be near
-    is left anywhere and it would be its own company. `out` are nodes that no preemption brings into reach.
+    is left anywhere and it would be its own neighbour. `out` are nodes that no preemption brings into reach.
     """
 
     rows: list[Row]
@@ -46,12 +46,12 @@ class Company(NamedTuple):
     out: Mask
 
 
-def company(table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> Company:
+def inter_pod(table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> InterPod:
     """Everything that other pods mean to this one; `above` are the nominated pods it has to leave room for."""
     builder = _Builder(table, labels, facts, above)
     rows = [*builder.ports(), *builder.own_anti_affinity(), *builder.repelled(), *builder.spread()]
     near, alone = builder.affinity()
-    return Company(rows, near, alone, builder.out)
+    return InterPod(rows, near, alone, builder.out)
 
 
 def concerned(table: NodeTable, facts: PodFacts) -> bool:

@@ -26,7 +26,7 @@ def topology_keys(facts: PodFacts) -> set[str]:
 
 
 def counts_others(facts: PodFacts) -> bool:
-    """Whether more pods elsewhere can make its place invalid: by spreading, or by company to be near to."""
+    """Whether more pods elsewhere can make its place invalid: by spreading, or by others to be near to."""
     spec = facts.pod.spec
     near = spec.affinity is not None and spec.affinity.pod_affinity is not None
     return near or bool(spec.topology_spread_constraints)

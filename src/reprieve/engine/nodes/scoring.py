@@ -37,7 +37,7 @@ def score(table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints, st
         "balance": BEST - abs(shares[0] - shares[1]) // 2,
         "taints": BEST - _normal(_unwanted_taints(table, facts, nodes)),
         "node affinity": _normal(_preferred_nodes(labels, facts, nodes)),
-        "pod affinity": _spread_out(_preferred_company(table, labels, facts)[nodes]),
+        "pod affinity": _spread_out(_preferred_neighbours(table, labels, facts)[nodes]),
     }
     total = np.zeros(len(nodes), dtype=np.int64)
     for name, points in parts.items():
@@ -77,7 +77,7 @@ def _preferred_nodes(labels: NodeLabels, facts: PodFacts, nodes: Ints) -> Ints:
     return points
 
 
-def _preferred_company(table: NodeTable, labels: NodeLabels, facts: PodFacts) -> Ints:
+def _preferred_neighbours(table: NodeTable, labels: NodeLabels, facts: PodFacts) -> Ints:
     points = np.zeros(table.size, dtype=np.int64)
     affinity = facts.pod.spec.affinity
     if affinity is None:

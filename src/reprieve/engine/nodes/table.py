@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from reprieve.engine.arrays import Ints
-from reprieve.engine.nodes.columns import LARGEST, Shelves, importance_of
+from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
 from reprieve.engine.nodes.units import Share, Unit, Units
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
 from reprieve.manifests.pods import Pod
@@ -30,7 +30,7 @@ def _face(node: Node) -> tuple[object, ...]:
     return node.metadata.labels, node.metadata.creation_timestamp, node.spec
 
 
-class NodeTable(Shelves):
+class NodeTable(NodeColumns):
     """Columns over all nodes of a world."""
 
     def __init__(self, world: World, units: Units) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.columns import LARGEST
-from reprieve.engine.nodes.inter_pod import PLENTY, Company, Row, company, concerned
+from reprieve.engine.nodes.inter_pod import PLENTY, InterPod, Row, concerned, inter_pod
 from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.reach import REACHED, unreachable
 from reprieve.engine.nodes.table import NodeTable
@@ -21,8 +21,17 @@ from reprieve.model.resources import PODS
 from reprieve.world import PodFacts
 
 Nodes = slice | Ints
-OUT_OF_COMPANY = 6
+MISSING_NEIGHBOURS = 6
 OUT_OF_DOMAIN = 7
+
+
+def counted_as_present(table: NodeTable, node: int, priority: int, apart: frozenset[Key]) -> list[PodFacts]:
+    """The pods nominated to a node for whom somebody of this priority has to leave room, but those it goes with."""
+    return [
+        other
+        for other in table.nominated.get(node, ())
+        if table.standing[other.key] >= priority and other.key not in apart
+    ]
 
 
 class NodeView:
@@ -62,10 +71,10 @@ class NodeView:
         self._names = [name for name, units in facts.requests.items() if units > 0]
         self._rows = np.array([table.row(name) for name in self._names], dtype=np.int64)
         self._needs = np.array([min(facts.requests[name], LARGEST) for name in self._names], dtype=np.int64)
-        self.company: Company | None = None
+        self.inter_pod: InterPod | None = None
         if concerned(table, facts):
-            self.company = company(table, labels, facts, self._above(slice(None)))
-            self.reach[self.company.out & (self.reach == REACHED)] = OUT_OF_COMPANY
+            self.inter_pod = inter_pod(table, labels, facts, self._above(slice(None)))
+            self.reach[self.inter_pod.out & (self.reach == REACHED)] = MISSING_NEIGHBOURS
         self.slack = self._slack(slice(0, table.size))
         """What is left on each node beside the pod, in every row that matters to it: it fits where none is negative."""
         self.fits = self.enough(self.slack) & self.within_reach
@@ -83,7 +92,7 @@ class NodeView:
         return (
             self._epoch == self.table.epoch
             and self._shape == (self.table.requests.shape[0], self.table.size)
-            and (self.company is None or self._log_length == len(self.table.log))
+            and (self.inter_pod is None or self._log_length == len(self.table.log))
         )
 
     def follow(self, facts: PodFacts) -> None:
@@ -121,9 +130,9 @@ class NodeView:
             weights = self.table.requests[:depth, self._rows, nodes]
         else:
             weights = self.table.requests[np.ix_(np.arange(depth), self._rows, nodes)]
-        if self.company is None:
+        if self.inter_pod is None:
             return weights
-        rows = [row.weight[:depth, nodes][:, None, :] for row in self._company_rows()]
+        rows = [row.weight[:depth, nodes][:, None, :] for row in self._inter_pod_rows()]
         return np.concatenate([weights, *rows], axis=1)
 
     def weights_on(self, node: int) -> Ints:
@@ -158,13 +167,13 @@ class NodeView:
     def _slack(self, nodes: Nodes) -> Ints:
         table = self.table
         rows = self._rows if isinstance(nodes, slice) else self._rows[:, None]
-        slack = table.allocatable[rows, nodes] - table.used[rows, nodes] - self._needs[:, None]
+        slack = table.free(rows, nodes) - self._needs[:, None]
         for node, pods in self._above(nodes).items():
             place = node if isinstance(nodes, slice) else int(np.searchsorted(nodes, node))
             slack[:, place] -= self._promised(pods) - self._leaving_for(node, pods)
-        if self.company is None:
+        if self.inter_pod is None:
             return slack
-        return np.vstack([slack, *(row.slack[nodes] for row in self._company_rows())])
+        return np.vstack([slack, *(row.slack[nodes] for row in self._inter_pod_rows())])
 
     # Nominated pods
 
@@ -172,16 +181,8 @@ class NodeView:
         """Nominated pods that count as present: of equal or higher priority, and never the pod itself."""
         nominated = self.table.nominated
         looked_at = nominated if isinstance(nodes, slice) else [node for node in nodes.tolist() if node in nominated]
-        return {
-            node: [
-                other
-                for other in nominated[node]
-                if self.table.standing[other.key] >= self.priority
-                and other.key != self.facts.key
-                and other.key not in self._apart_from
-            ]
-            for node in looked_at
-        }
+        apart = self._apart_from | {self.facts.key}
+        return {node: counted_as_present(self.table, node, self.priority, apart) for node in looked_at}
 
     def _promised(self, pods: list[PodFacts]) -> Ints:
         """What nominated pods need, row by row."""
@@ -203,11 +204,11 @@ class NodeView:
 
         Asked in kube-scheduler's order: reach, host ports, resources, spreading, affinity, anti-affinity.
         """
-        if self.reach[node] not in (REACHED, OUT_OF_COMPANY):
+        if self.reach[node] not in (REACHED, MISSING_NEIGHBOURS):
             return False
         slack = self.slack[:, node]
         own, theirs = slack[: len(self._rows)], slack[len(self._rows) :]
-        short = [(row.name, units) for row, units in zip(self._company_rows(), theirs, strict=True) if units < 0]
+        short = [(row.name, units) for row, units in zip(self._inter_pod_rows(), theirs, strict=True) if units < 0]
         if any(name == "HostPort" for name, _ in short):
             return True
         if (own < 0).any():
@@ -226,16 +227,16 @@ class NodeView:
 
     # Rows of the pods around it
 
-    def _company_rows(self) -> list[Row]:
+    def _inter_pod_rows(self) -> list[Row]:
         """In the order a ledger wants: what must hold, what it would be alone, what may then be short."""
-        if self.company is None:
+        if self.inter_pod is None:
             return []
-        alone = [self.company.alone] if self.company.alone else []
-        return [*self.company.rows, *alone, *self.company.near]
+        alone = [self.inter_pod.alone] if self.inter_pod.alone else []
+        return [*self.inter_pod.rows, *alone, *self.inter_pod.near]
 
     def _near(self) -> tuple[int, int | None]:
-        if self.company is None or not self.company.near:
+        if self.inter_pod is None or not self.inter_pod.near:
             return 0, None
-        near = len(self.company.near)
-        rows = len(self._rows) + len(self._company_rows())
-        return near, (rows - near - 1 if self.company.alone else None)
+        near = len(self.inter_pod.near)
+        rows = len(self._rows) + len(self._inter_pod_rows())
+        return near, (rows - near - 1 if self.inter_pod.alone else None)

@@ -13,7 +13,7 @@ import numpy as np
 from reprieve.engine.arrays import Mask
 from reprieve.engine.nodes.columns import Mark
 from reprieve.engine.nodes.gang_placement import GangPlacer
-from reprieve.engine.nodes.gang_reprieve import Giver
+from reprieve.engine.nodes.gang_reprieve import GangReprieve
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.rules import KeptByBudget, NobodyAbove, NodeRule
 from reprieve.engine.nodes.trial import Gang, Trial
@@ -139,7 +139,7 @@ class DomainSearch:
         with Trial(self.table) as trial:
             if placer.place(trial, rules) < self._gang.required:
                 return None
-            Giver(placer, trial, rules, marked).reprieve()
+            GangReprieve(placer, trial, rules, marked).reprieve()
             victims = sorted(trial.evicted.values(), key=lambda unit: unit.importance)
             marks = self.table.marks
             violations = {unit.key: marks[unit.key].breaks for unit in victims if unit.key in marks}

@@ -38,10 +38,10 @@ class OneNode:
         if candidate.node != self.node:
             return False
         weight = self._weights[candidate.rank]
-        return bool(((weight > 0) & (self._slack < 0)).any()) and not self._is_company(weight)
+        return bool(((weight > 0) & (self._slack < 0)).any()) and not self._is_needed(weight)
 
-    def _is_company(self, weight: Ints) -> bool:
-        """Whether without a pod the request would lose company that it requires and has."""
+    def _is_needed(self, weight: Ints) -> bool:
+        """Whether without a pod the request would lose a neighbour that it requires and has."""
         if not (weight < 0).any():
             return False
         roomy = np.maximum(self._slack, 0)

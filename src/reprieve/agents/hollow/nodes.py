@@ -8,19 +8,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from heapq import heappop, heappush
 from typing import Any
 
-from reprieve.controllers.pods.templates import phase_of
-from reprieve.controllers.runner import Controller
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.model.clock import Clock, moment_of, timestamp
 from reprieve.model.conditions import changed_condition, conditions_of
-from reprieve.stores.errors import NotFound
+from reprieve.stores.caches import GATHER, Cache
+from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import finalizers_of, is_leaving
+
+_log = logging.getLogger(__name__)
 
 AGENT_LABEL = "reprieve.scheduling/agent"
 HOLLOW = "hollow"
@@ -28,6 +31,9 @@ RUN_SECONDS = "reprieve.scheduling/run-seconds"
 TERMINATION_SECONDS = "reprieve.scheduling/termination-seconds"
 EXIT_CODE = "reprieve.scheduling/exit-code"
 _LONGEST = 10.0 * 365 * 86400
+_RETRY_SECONDS = 1.0
+
+Key = tuple[str, str]
 
 
 def hollow_node(
@@ -57,69 +63,133 @@ def hollow_node(
     }
 
 
-class HollowAgent(Controller):
+class HollowAgent:
     """Plays all nodes that carry its label."""
 
-    component = "hollow-nodes"
-
     def __init__(self, store: Store, clock: Clock) -> None:
-        super().__init__(store, clock)
-        self._nodes = self.watch_changes(NODES, self._node_changed)
-        self._pods = self.watch_changes(PODS, self._pod_changed, {"node": _node_of})
+        self._store = store
+        self._clock = clock
+        self._signal = asyncio.Event()
+        self._due: list[tuple[datetime, Key, str]] = []
+        self._touched: dict[Key, None] = {}
+        self._pods = Cache(PODS, self._pod_changed, {"node": _node_of})
+        self._nodes = Cache(NODES, self._node_changed)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        try:
+            while True:
+                await self._turn()
+        finally:
+            self._pods.stop()
+            self._nodes.stop()
+
+    async def _turn(self) -> None:
+        self._signal.clear()
+        try:
+            await self._nodes.follow(self._store, self._signal)
+            await self._pods.follow(self._store, self._signal)
+        except StoreError as error:
+            _log.warning("the store cannot be followed: %s", error)
+            await asyncio.sleep(_RETRY_SECONDS)
+            return
+        self._take_due()
+        touched, self._touched = self._touched, {}
+        for number, key in enumerate(touched):
+            await self._look_after(key)
+            if number % 16 == 15:
+                await asyncio.sleep(0)
+        if not self._touched:
+            await self._rest()
+
+    async def _rest(self) -> None:
+        seconds = (self._due[0][0] - self._clock()).total_seconds() if self._due else None
+        try:
+            # Not `wait_for`: in Python 3.11 that loses a cancellation which comes together with the signal.
+            async with asyncio.timeout(None if seconds is None else max(seconds, 0.0)):
+                await self._signal.wait()
+            await asyncio.sleep(GATHER)
+        except TimeoutError:
+            return
+
+    # What has changed, and whose time has come
 
     def _pod_changed(self, _: Record | None, new: Record | None) -> None:
         if new is not None and new.data["spec"].get("nodeName"):
-            self.enqueue(new.key)
+            self._touched[new.key] = None
 
     def _node_changed(self, old: Record | None, new: Record | None) -> None:
         if new is not None and (old is None or not _is_hollow(old)) and _is_hollow(new):
-            for pod in self._pods.by("node", new.name):
-                self.enqueue(pod.key)
+            self._touched.update(dict.fromkeys(record.key for record in self._pods.by("node", new.name)))
 
-    async def reconcile(self, key: tuple[str, str]) -> float | None:
-        namespace, name = key
-        pod = self._pods.get(name, namespace)
-        if pod is None or not self._is_mine(pod):
-            return None
+    def _take_due(self) -> None:
+        now = self._clock()
+        while self._due and self._due[0][0] <= now:
+            _, key, uid = heappop(self._due)
+            record = self._pods.get(key[1], key[0])
+            if record is not None and record.uid == uid:
+                self._touched[key] = None
+
+    def _wake_at(self, moment: datetime, record: Record) -> None:
+        heappush(self._due, (moment, record.key, record.uid))
+
+    # One pod
+
+    async def _look_after(self, key: Key) -> None:
+        record = self._pods.get(key[1], key[0])
+        if record is None or not self._is_mine(record):
+            return
         try:
-            return await self._step(pod)
+            await self._step(record)
         except NotFound:
-            self.forget(pod)
-            return None
+            self._pods.drop(record)
+        except StoreError as error:
+            _log.warning("%s: %s", record.unit, error)
+            self._wake_at(self._clock() + timedelta(seconds=_RETRY_SECONDS), record)
 
-    def _is_mine(self, pod: Record) -> bool:
-        node = self._nodes.get(pod.data["spec"].get("nodeName", ""))
+    def _is_mine(self, record: Record) -> bool:
+        node = self._nodes.get(record.data["spec"].get("nodeName", ""))
         return node is not None and _is_hollow(node)
 
-    async def _step(self, pod: Record) -> float | None:
-        """Bring a pod forward; seconds until there is something to do again, None when something must happen."""
-        if is_leaving(pod):
-            return await self._let_go(pod)
-        if phase_of(pod) == "Pending":
-            await self._patch(pod, _running(pod, self.clock()))
-        elif phase_of(pod) == "Running" and (end := _end_of(pod)) is not None:
-            left = (end - self.clock()).total_seconds()
-            if left > 0:
-                return left
-            await self._patch(pod, _ended(pod, self.clock()))
-        return None
+    async def _step(self, record: Record) -> None:
+        phase = record.data.get("status", {}).get("phase", "Pending")
+        if "deletionTimestamp" in record.metadata:
+            await self._let_go(record)
+        elif phase == "Pending":
+            changed = await self._patch(record, _running(record, self._clock()))
+            self._await_end(changed)
+        elif phase == "Running":
+            await self._end_if_due(record)
 
-    async def _let_go(self, pod: Record) -> float | None:
-        left = (_gone_at(pod) - self.clock()).total_seconds()
-        if left > 0:
-            return left
-        await self.store.delete(PODS, pod.name, pod.namespace, grace=0, uid=pod.uid)
-        if not finalizers_of(pod):
-            self.forget(pod)
-        return None
+    def _await_end(self, record: Record) -> None:
+        end = _end_of(record)
+        if end is not None:
+            self._wake_at(end, record)
 
-    async def _patch(self, pod: Record, status: dict[str, Any]) -> None:
-        change = {"status": status}
-        self._written(
-            await self.store.patch(
-                PODS, pod.name, pod.namespace, change, "strategic", subresource="status", uid=pod.uid
-            )
+    async def _end_if_due(self, record: Record) -> None:
+        end = _end_of(record)
+        if end is None:
+            return
+        if end <= self._clock():
+            await self._patch(record, _ended(record, self._clock()))
+        else:
+            self._wake_at(end, record)
+
+    async def _let_go(self, record: Record) -> None:
+        moment = _gone_at(record)
+        if moment > self._clock():
+            self._wake_at(moment, record)
+            return
+        await self._store.delete(PODS, record.name, record.namespace, grace=0, uid=record.uid)
+        if not record.metadata.get("finalizers"):
+            self._pods.drop(record)
+
+    async def _patch(self, record: Record, status: dict[str, Any]) -> Record:
+        changed = await self._store.patch(
+            PODS, record.name, record.namespace, {"status": status}, "strategic", subresource="status", uid=record.uid
         )
+        self._pods.put(changed)
+        return changed
 
 
 def _node_of(record: Record) -> list[str]:

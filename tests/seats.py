@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.preemption import BasePolicy, decide
@@ -31,6 +32,7 @@ from reprieve.manifests.core import ConfigMap, Job
 from reprieve.manifests.kinds import CONFIG_MAPS, JOBS
 from reprieve.model.names import UnitName, key_of, unit_name
 from reprieve.policies.registry import Asked, BaseEntry, Ground, Known, NothingToDecide, Preemptor
+from reprieve.scheduler.lanes import Helps, Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.stores.records import Record
 from reprieve.world import World, microseconds

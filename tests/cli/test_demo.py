@@ -20,6 +20,7 @@ from reprieve.cli.demo import SPEED, play
 from reprieve.cli.usage import BadUsage
 from reprieve.configuration import Settings
 from reprieve.demo.scenes import LABEL, SCENES, classes
+from reprieve.demo.stage import Stage
 from reprieve.demo.table import is_furnished, rows
 from reprieve.manifests.kinds import NAMESPACES, NODES, PODS
 from tests.cli.command import REPRIEVE, environment, reprieve

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from reprieve.demo.scenes import Scene
+from reprieve.demo.stage import Stage, Standing, Work
 from reprieve.manifests.kinds import PODS
 from reprieve.model.clock import Clock, precise_timestamp
 from reprieve.scheduler.history import History

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from reprieve.controllers.pods.templates import phase_of
+from reprieve.demo.stage import Change, Work, work_of
 from reprieve.manifests.kinds import BINDINGS, JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.conditions import has_condition
 from reprieve.stores.records import Record

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from reprieve.demo.accounts import Accounts, Decision
 from reprieve.demo.happenings import Happening, Kind
+from reprieve.demo.stage import Stage, Work
 from reprieve.texts import demo as texts
 
 Line = tuple[str, str]

@@ -11,11 +11,16 @@ from typing import Any, NamedTuple
 
 from reprieve.controllers.pods.templates import phase_of
 from reprieve.manifests.kinds import (
-from reprieve.model.conditions import has_condition
-from reprieve.stores.caches import Cache
-from reprieve.stores.protocol import Store
-from reprieve.stores.records import Record
-from reprieve.manifests.kinds import BINDINGS, CLUSTER_QUEUES, CLUSTERS, CONFIG_MAPS, JOBS, NODES, PODS, QUOTA_WORKLOADS, REPLICA_SETS
+    BINDINGS,
+    CLUSTER_QUEUES,
+    CLUSTERS,
+    CONFIG_MAPS,
+    JOBS,
+    NODES,
+    PODS,
+    QUOTA_WORKLOADS,
+    REPLICA_SETS,
+)
 from reprieve.manifests.resource import Resource
 from reprieve.model.conditions import has_condition
 from reprieve.stores.caches import Cache

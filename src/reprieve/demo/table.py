@@ -10,6 +10,7 @@ import yaml
 from rich.table import Table
 
 from reprieve.demo.scenes import LABEL, Scene
+from reprieve.demo.stage import Stage
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_QUEUES, CLUSTERS, CONFIG_MAPS, NODES, PODS, QUOTA_WORKLOADS
 from reprieve.manifests.pods import pod_slots
 from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE

@@ -27,7 +27,7 @@ from reprieve.scheduler.scheduling_queue import LONGEST_UNSCHEDULABLE, Schedulin
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
 from reprieve.stores.records import Record, record_from
-from reprieve.stores.resources import CLUSTERS, CONFIG_MAPS, NODES, PODS
+from reprieve.stores.resources import BINDINGS, CLUSTERS, CONFIG_MAPS, NODES, PODS
 from reprieve.world import World
 from tests.builders.federation import DEPLOYMENTS, POLICIES, deployment, policy
 from tests.builders.pods import pod_group
@@ -94,9 +94,9 @@ def test_a_change_that_could_not_be_taken_is_taken_a_moment_later(monkeypatch: p
     async def story(plane: Plane) -> None:
         await plane.store.create(CLUSTERS, hollow_cluster("large", {"cpu": "4"}))
         await plane.passes(5)
-        bindings = plane.plane.scheduler._bindings
-        failing, calls = fails_once(bindings.changed, lambda *_: True, RuntimeError("out of luck"))
-        monkeypatch.setattr(bindings, "changed", failing)
+        lane = plane.plane.scheduler.lane_of("ResourceBinding")
+        failing, calls = fails_once(lane.react, lambda seen: seen.resource == BINDINGS, RuntimeError("out of luck"))
+        monkeypatch.setattr(lane, "react", failing)
         await wait_with_a_binding(plane)
         assert len(calls) > 1
         assert await clusters_of(plane) == ["large"]

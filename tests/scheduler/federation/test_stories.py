@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reprieve.agents.hollow.clusters import hollow_cluster
-from reprieve.policies.federation.holds import HOLD_ANNOTATION
+from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.stores.records import Record
 from reprieve.stores.resources import BINDINGS, CLUSTERS, JOBS, PODS, named
 from tests.builders import federation as federated

@@ -25,7 +25,7 @@ from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import Clock, timestamp
 from reprieve.model.resources import QuantityError, Resources, print_amount
 from reprieve.policies.federation.bindings import FINISHED, BindingFacts
-from reprieve.policies.federation.holds import PLACED_ANNOTATION
+from reprieve.policies.federation.evictions import PLACED_ANNOTATION
 from reprieve.policies.federation.ledger import Usage
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

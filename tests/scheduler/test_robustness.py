@@ -18,6 +18,7 @@ from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import START, Clock, run_virtually
+from reprieve.model.names import unit_name
 from reprieve.policies.deciding import Deciding
 from reprieve.scheduler.history import History
 from reprieve.scheduler.kept_changes import KeptChanges
@@ -352,11 +353,11 @@ def _ruin(data: Any) -> None:
 
 def test_a_decision_that_was_forgotten_meanwhile_is_kept_anew() -> None:
     history = History(":memory:", lambda: START, most=256)
-    waits = Plan("Pod/default/waits", "pod", "Unschedulable", "no room")
+    waits = Plan(unit_name("Pod", "default", "waits"), "pod", "Unschedulable", "no room")
     number = history.record(waits)
     assert history.record(waits) == number
     for count in range(600):
-        history.record(Plan(f"Pod/default/{count % 50}", "pod", "Fits", "fits", placement={"x": "n"}))
+        history.record(Plan(unit_name("Pod", "default", str(count % 50)), "pod", "Fits", "fits"))
     assert history.decision(number) is None
     again = history.record(waits)
     found = history.decision(again)

@@ -19,7 +19,7 @@ from reprieve.control_plane import ControlPlane
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import START, Clock, run_virtually
 from reprieve.model.names import unit_name
-from reprieve.policies.deciding import Deciding
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.history import History
 from reprieve.scheduler.kept_changes import KeptChanges
 from reprieve.scheduler.mirror import Mirror, Seen
@@ -238,7 +238,7 @@ def test_a_pod_that_is_being_deleted_keeps_no_place_free() -> None:
 
 def test_nothing_is_kept_of_nodes_to_which_nobody_is_nominated_any_more() -> None:
     world = World()
-    pending = PendingUnits(world, Deciding(world, Settings(), 0), ["default-scheduler"])
+    pending = PendingUnits(Policies(world, Settings()), ["default-scheduler"])
     for number in range(100):
         nominated = record_from(PODS, pod("a") | {"status": {"nominatedNodeName": f"n{number}"}})
         world.put(nominated.manifest)
@@ -381,10 +381,10 @@ def test_the_journal_of_a_small_world_stays_short_and_those_who_follow_it_can_re
 
 def test_a_table_that_was_behind_for_too_long_looks_at_everything() -> None:
     world = World()
-    deciding = Deciding(world, Settings(), 0)
+    policies = Policies(world, Settings())
     world.put(record_from(NODES, hollow_node("n1", cpu="2")).manifest)
     for number in range(5_000):
         world.put(record_from(PODS, pod("a", nodeName="n1", labels={"n": str(number)})).manifest)
-    deciding.pods.table.sync()
-    (share,) = deciding.pods.table.residents[deciding.pods.table.index["n1"]]
+    policies.nodes.table.sync()
+    (share,) = policies.nodes.table.residents[policies.nodes.table.index["n1"]]
     assert share.pods[0].labels == {("n", "4999")}

@@ -39,9 +39,9 @@ class DecisionLog:
         self._told: Counter[str] = Counter()
         """For each preemptor, how many victims have been told of those that are being told."""
 
-    def decided(self, plan: Plan, seconds: float, *, never: bool = False) -> int:
+    def decided(self, plan: Plan, seconds: float) -> int:
         """Keep a decision; its number."""
-        number = self.history.record(plan, never=never, pods=len(self._world.pods))
+        number = self.history.record(plan, pods=len(self._world.pods))
         self._metrics.tried(plan, seconds)
         if self._shadow and plan.victims and self._is_news(plan.preemptor, [victim.unit for victim in plan.victims]):
             for victim in plan.victims:

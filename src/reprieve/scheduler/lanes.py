@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from reprieve.configuration import Settings
-from reprieve.policies.deciding import Deciding
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.scheduling_queue import SchedulingQueue
@@ -25,8 +24,7 @@ class Services(NamedTuple):
 
     context: Context
     queue: SchedulingQueue
-    deciding: Deciding
-    settings: Settings
+    policies: Policies
     names: frozenset[str]
     """The schedulers whose units are this one's to place."""
     elapsed: Callable[[], float]
@@ -36,7 +34,7 @@ class Services(NamedTuple):
 
     @property
     def world(self) -> World:
-        return self.context.mirror.world
+        return self.policies.world
 
 
 class Lane(Protocol):

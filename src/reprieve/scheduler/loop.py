@@ -20,7 +20,8 @@ from math import inf
 from reprieve.configuration import Settings
 from reprieve.model.clock import Clock
 from reprieve.model.names import kind_of
-from reprieve.policies.deciding import OWN_NAME, Deciding
+from reprieve.policies.queue.pods import OWN_NAME
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.decision_log import DecisionLog
 from reprieve.scheduler.events import Recorder
@@ -63,7 +64,7 @@ class Scheduler:
         self.ready = False
         self.world = World()
         self.metrics = metrics or Metrics()
-        self.deciding = Deciding(self.world, settings, microseconds(clock()))
+        self.policies = Policies(self.world, settings, microseconds(clock()))
         self.queue = SchedulingQueue(_elapsed, lambda: clock().timestamp())
         self._history = history
         self._shadow = shadow
@@ -72,7 +73,7 @@ class Scheduler:
         self._log = DecisionLog(history, self.metrics, self.world, clock, shadow=shadow)
         context = Context(store, clock, self._mirror, self._recorder, self._log)
         names = frozenset(names)
-        services = Services(context, self.queue, self.deciding, settings, names, _elapsed, shadow)
+        services = Services(context, self.queue, self.policies, names, _elapsed, shadow)
         self._lane_of = make_lanes(services)
         self._lanes = list(dict.fromkeys(self._lane_of.values()))
         self._reactions = Reactions(self._lanes, self.queue, _elapsed)

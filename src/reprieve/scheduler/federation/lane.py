@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reprieve.engine.holds import HOLD_ANNOTATION
-from reprieve.policies.federation.bindings import FINISHED, BindingFacts
+from reprieve.policies.federation.bindings import FINISHED
 from reprieve.scheduler.context import annotations_of
 from reprieve.scheduler.federation.resume import resume
 from reprieve.scheduler.federation.turn import ScheduleBindings
@@ -54,14 +54,11 @@ class BindingLane(Lane):
         if facts is None or not facts.pending or facts.binding.spec.scheduler_name not in self._services.names:
             self._queue.delete(unit)
         elif _asks_anew(seen):
-            self._queue.push(unit, self._priority(facts))
+            self._queue.push(unit, self._schedule.priority(facts))
         if seen.old is not None and (seen.new is None or _used(seen.old) != _used(seen.new)):
             self._stirred = True
         if seen.old is None:
             self._context.log.history.note(unit, "queued", loop.found_pending(unit))
-
-    def _priority(self, facts: BindingFacts) -> int:
-        return facts.priority if self._services.settings.gate("PriorityBasedScheduling") else 0
 
 
 def _asks_anew(seen: Seen) -> bool:

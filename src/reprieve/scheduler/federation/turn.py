@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from reprieve.model.names import parts_of
 from reprieve.policies.federation.bindings import BindingFacts
+from reprieve.policies.federation.entry import FederationEntry
+from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.scheduler.federation.effects import commit
 from reprieve.scheduler.lanes import Services
 
@@ -13,7 +15,8 @@ class ScheduleBindings:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._policy = services.deciding.federation
+        self._entry: FederationEntry = services.policies["federation"]
+        self._policy: FederationPolicy = self._entry.policy
         self._queue = services.queue
         self._log = services.context.log
 
@@ -21,6 +24,10 @@ class ScheduleBindings:
         """A binding as the policy sees it."""
         self._policy.federation.refresh()
         return self._policy.federation.find(parts_of(unit))
+
+    def priority(self, facts: BindingFacts) -> int:
+        """By what it is taken from the queue."""
+        return self._entry.preemptor(facts).priority
 
     async def turn(self, unit: str) -> None:
         facts = self.find(unit)

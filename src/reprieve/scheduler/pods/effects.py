@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reprieve import texts
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
-from reprieve.policies.deciding import Waiting
+from reprieve.policies.podgroup.groups import Group
+from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.writing import PodWriter
@@ -37,10 +38,10 @@ class PodEffects:
 
     # A place that is free
 
-    async def bind(self, waiting: Waiting, plan: Plan, decision: int = 0) -> list[PodFacts]:
+    async def bind(self, waiting: Preemptor, plan: Plan, decision: int = 0) -> list[PodFacts]:
         """Give pods their nodes; those that could not be bound are returned."""
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
-        if waiting.group is not None and len(placed) > 1:
+        if isinstance(waiting.facts, Group) and len(placed) > 1:
             await self._nominate_all(placed, plan, self._hold(waiting, plan, decision))
         return await self.bind_each((facts, plan.placement[facts.unit]) for facts in placed)
 
@@ -62,7 +63,7 @@ class PodEffects:
 
     # A place that others have to leave
 
-    async def preempt(self, waiting: Waiting, plan: Plan, decision: int, displaced: Iterable[PodFacts]) -> None:
+    async def preempt(self, waiting: Preemptor, plan: Plan, decision: int, displaced: Iterable[PodFacts]) -> None:
         """Hold the place, take it from those who were nominated to it, then ask everybody in the plan to leave."""
         hold = self._hold(waiting, plan, decision)
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
@@ -72,8 +73,8 @@ class PodEffects:
         await self._evictions.evict(hold)
         await self._context.event(lead, "Normal", "Preempting", plan.message, decision=decision)
 
-    def _hold(self, waiting: Waiting, plan: Plan, decision: int) -> Hold:
-        members = plan.placement if waiting.group is not None else ()
+    def _hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
+        members = plan.placement if isinstance(waiting.facts, Group) else ()
         records = ((unit, self._pods.find(unit)) for unit in members)
         return hold_of_plan(self._pods, plan, decision, {unit: record.uid for unit, record in records if record})
 
@@ -98,21 +99,21 @@ class PodEffects:
 
     # No place
 
-    async def refuse(self, waiting: Waiting, plan: Plan, decision: int = 0, *, keep: bool = False) -> None:
+    async def refuse(self, pods: Sequence[PodFacts], plan: Plan, decision: int = 0, *, keep: bool = False) -> None:
         """Say why a unit waits, and give up a nomination that leads nowhere.
 
         `keep`: it waits for victims to leave, and has said so when it was nominated.
         """
-        if keep and all(facts.nominated for facts in waiting.pods):
+        if keep and all(facts.nominated for facts in pods):
             return
-        for facts in waiting.pods:
+        for facts in pods:
             record = self._pods.record(facts)
             if record is None:
                 continue
             if facts.nominated and not keep:
                 record = await self.clear(record)
             changed = await self._say_unscheduled(record, plan.message)
-            if changed is not None and facts is waiting.pods[0]:
+            if changed is not None and facts is pods[0]:
                 await self._context.event(changed, "Warning", "FailedScheduling", plan.message, decision=decision)
 
     async def _say_unscheduled(self, record: Record, message: str) -> Record | None:
@@ -169,7 +170,7 @@ def hold_of_plan(pods: PodWriter, plan: Plan, decision: int, members: Mapping[st
         preemptor=plan.preemptor,
         policy=plan.policy,
         victims=tuple(victims),
-        placement={**plan.placement} if members else {},
+        placement=dict(plan.placement.items()) if members else {},
         members=dict(members),
         decision=decision,
     )

@@ -35,13 +35,13 @@ class PodLane(Lane):
         self._world = services.world
         self._queue = services.queue
         self._history = services.context.log.history
-        self._pending = PendingUnits(services.world, services.deciding, services.names)
-        room = Room(services.deciding, services.context.clock)
+        self._pending = PendingUnits(services.policies, services.names)
+        room = Room(services.policies, services.context.clock)
         evictions = PodEvictions(services.context)
         effects = PodEffects(services.context, evictions)
         self._place = PlacePods(services, self._pending, effects, evictions)
         self._resume = ResumePods(services, self._pending, effects, evictions, room)
-        self._wakeups = PodWakeups(self._pending, services.deciding, room)
+        self._wakeups = PodWakeups(self._pending, services.policies, room)
         self._changed: dict[str, None] = {}
         """Units that have changed, to be queued at the end of the batch."""
         self._queues: tuple[QueueConfiguration, ...] = ()
@@ -112,7 +112,7 @@ class PodLane(Lane):
         if new and (new != old or different):
             self._wakeups.neighbours()
 
-    def _tell(self, seen: Seen, after: str, before: str) -> None:
+    def _tell(self, seen: Seen, after: str | None, before: str | None) -> None:
         if after and not before:
             self._history.note(seen.record.unit, "queued", loop.found_pending(seen.record.unit))
         elif seen.new is None:

@@ -40,8 +40,8 @@ class ResumePods:
         self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: Room
     ) -> None:
         self._mirror = services.context.mirror
-        self._deciding = services.deciding
-        self._units = services.deciding.pods.table.units
+        self._policies = services.policies
+        self._units = services.policies.nodes.table.units
         self._pending = pending
         self._effects = effects
         self._evictions = evictions
@@ -66,7 +66,7 @@ class ResumePods:
         facts = self._mirror.world.pods.get(record.key)
         if hold is None or facts is None or not self._pending.mine(facts.pod):
             return
-        if hold.preemptor not in (self._pending.unit_of(facts), self._deciding.groups.name_of(facts)):
+        if hold.preemptor not in (self._pending.unit_of(facts), self._policies["podgroup"].groups.name_of(facts)):
             return
         if hold.members:
             await self._resume_group(hold)
@@ -94,7 +94,7 @@ class ResumePods:
                     await self._effects.bind_each([(facts, facts.nominated)])
 
     async def _tell_the_rest(self, hold: Hold, priority: int) -> None:
-        between_queues = self._deciding.queues is not None
+        between_queues = self._policies["queue"].policy is not None
         await self._evictions.evict(
             still_below(hold, priority, self._units, self._victim, between_queues=between_queues)
         )
@@ -116,7 +116,7 @@ class ResumePods:
         if facts is None or not facts.node:
             return
         if is_broken(facts, self._units, self._mirror.world.pods.values()):
-            message = loop.rest_of_its_group(self._units.of(facts).group)
+            message = loop.rest_of_its_group(self._units.of(facts).group or facts.unit)
             rest = HeldVictim(unit=record.unit, uid=record.uid, message=message)
             await self._evictions.evict(Hold(preemptor=record.unit, victims=(rest,)))
         else:

@@ -10,22 +10,26 @@ from collections.abc import Iterable
 import numpy as np
 
 from reprieve.engine.arrays import Mask
-from reprieve.engine.nodes.budgets import Budgets
-from reprieve.engine.nodes.rules import OnlyLowerPriority
-from reprieve.engine.nodes.view import Outlook
+from reprieve.engine.nodes.ledger import NOWHERE
+from reprieve.engine.nodes.view import NodeView
 from reprieve.model.clock import Clock
 from reprieve.model.names import Key
-from reprieve.policies.deciding import Deciding
-from reprieve.world import PodFacts
+from reprieve.policies.pod import PodPolicy
+from reprieve.policies.registry import Policies
+from reprieve.world import PodFacts, microseconds
 
 
 class Room:
     """Room on the nodes of one world, as it is when it is asked for."""
 
-    def __init__(self, deciding: Deciding, clock: Clock) -> None:
-        self._policy = deciding.pods
-        self._table = deciding.pods.table
+    def __init__(self, policies: Policies, clock: Clock) -> None:
+        self._nodes = policies.nodes
+        self._policy: PodPolicy = policies["pod"].policy
         self._clock = clock
+
+    def is_gone(self, node: str) -> bool:
+        self._nodes.sync()
+        return self._nodes.index(node) == NOWHERE
 
     def fits_on(
         self,
@@ -34,34 +38,22 @@ class Room:
         priority: int | None = None,
         apart_from: frozenset[Key] = frozenset(),
     ) -> bool:
-        """Does it fit on any of these nodes, as things are? `apart_from`: pods it goes with, which are promised places
-        of their own."""
-        return self._on(nodes, self._outlook(facts, priority, apart_from).fits)
+        """Does it fit on any of these nodes, as things are? `apart_from`: nominated pods that do not count."""
+        return self._on(nodes, self._view(facts, priority, apart_from).fits)
 
     def could_fit_on(self, facts: PodFacts, nodes: Iterable[str], priority: int | None = None) -> bool:
         """Would it, if everybody below a priority left: its own, or the one of its group?"""
-        outlook = self._outlook(facts, priority)
-        return self._on(nodes, outlook.fits | outlook.feasible)
-
-    def is_gone(self, node: str) -> bool:
-        self._table.sync()
-        return node not in self._table.index
+        view = self._view(facts, priority)
+        below = self._nodes.table.ranked("priority", slice(0, self._nodes.table.size)) < view.priority
+        return self._on(nodes, view.capacity(below, 1) > 0)
 
     def _on(self, nodes: Iterable[str], where: Mask) -> bool:
-        index = self._table.index
-        known = [index[name] for name in nodes if name in index]
+        known = [index for name in nodes if (index := self._nodes.index(name)) != NOWHERE]
         return bool(np.any(where[known])) if known else False
 
-    def _outlook(self, facts: PodFacts, priority: int | None, apart_from: frozenset[Key] = frozenset()) -> Outlook:
-        self._table.sync()
-        rank = facts.priority if priority is None else priority
-        return Outlook(
-            self._table,
-            self._policy.labels,
-            Budgets(self._table),
-            facts,
-            [OnlyLowerPriority(rank)],
-            priority=rank,
-            apart_from=apart_from,
-            vacated=True,
-        )
+    def _view(self, facts: PodFacts, priority: int | None, apart_from: frozenset[Key] = frozenset()) -> NodeView:
+        """That of the policy, which is kept, where nothing is special about the question."""
+        if (priority is None or priority == facts.priority) and not apart_from - {facts.key}:
+            return self._policy.view(facts, microseconds(self._clock())).nodes
+        self._nodes.sync()
+        return self._nodes.view(facts, priority=priority, apart_from=apart_from)

@@ -6,9 +6,11 @@ from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
 from reprieve.model.names import UnitName
-from reprieve.policies.deciding import Waiting
 from reprieve.policies.nominations import displaced
 from reprieve.policies.podgroup.broken_groups import left_alone
+from reprieve.policies.podgroup.groups import Group
+from reprieve.policies.podgroup.policy import PodGroupPolicy
+from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
@@ -24,7 +26,7 @@ class PlacePods:
 
     def __init__(self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions) -> None:
         self._services = services
-        self._deciding = services.deciding
+        self._policies = services.policies
         self._queue = services.queue
         self._log = services.context.log
         self._pending = pending
@@ -38,8 +40,8 @@ class PlacePods:
         if not self._services.shadow:
             await self._evictions.finish(waiting.unit)
         started = self._services.elapsed()
-        plan = self._deciding.decide(waiting, microseconds(self._services.context.clock()))
-        number = self._log.decided(plan, self._services.elapsed() - started, never=waiting.never_preempts)
+        plan = self._policies.decide(waiting, microseconds(self._services.context.clock()))
+        number = self._log.decided(plan, self._services.elapsed() - started)
         if self._services.shadow:
             return self._set_aside(unit, plan)
         return await self._commit(unit, waiting, plan, number)
@@ -50,12 +52,11 @@ class PlacePods:
         if not pods:
             return self._queue.done(unit)
         if not self._services.shadow:
-            missing = Waiting(unit, pods, 0, never_preempts=False, created=0)
-            plan = Plan(UnitName(unit), "podgroup", "Unschedulable", loop.group_missing(unit, len(pods)))
-            await self._effects.refuse(missing, plan)
+            plan = Plan(UnitName(unit), PodGroupPolicy.name, "Unschedulable", loop.group_missing(unit, len(pods)))
+            await self._effects.refuse(pods, plan)
         return self._queue.unschedulable(unit)
 
-    async def _commit(self, unit: str, waiting: Waiting, plan: Plan, number: int) -> None:
+    async def _commit(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
         units = [facts.unit for facts in waiting.pods if facts.unit in plan.placement]
         match plan.outcome:
             case "Fits":
@@ -67,17 +68,17 @@ class PlacePods:
                 self._log.acted(plan, number, units)
                 self._queue.unschedulable(unit)
             case _:
-                if waiting.group is not None and plan.outcome == "Unschedulable":
-                    await self._dissolve(waiting.group.gang)
-                await self._effects.refuse(waiting, plan, number, keep=bool(plan.waiting_for))
+                if isinstance(waiting.facts, Group) and plan.outcome == "Unschedulable":
+                    await self._dissolve(waiting.facts.gang)
+                await self._effects.refuse(waiting.pods, plan, number, keep=bool(plan.waiting_for))
                 self._log.acted(plan, number)
                 self._set_aside(unit, plan)
 
-    def _displaced(self, waiting: Waiting, plan: Plan) -> list[PodFacts]:
+    def _displaced(self, waiting: Preemptor, plan: Plan) -> list[PodFacts]:
         own = {facts.key for facts in waiting.pods}
         nodes = sorted(set(plan.placement.values()))
         nominated = [other for node in nodes for other in self._pending.own_nominated_to(node) if other.key not in own]
-        return displaced(nominated, waiting.priority, self._deciding.pods.table.units)
+        return displaced(nominated, waiting.priority, self._policies.nodes.table.units)
 
     async def _dissolve(self, gang: Gang) -> None:
         message = loop.group_dissolved(gang.name)
@@ -86,7 +87,7 @@ class PlacePods:
             victims = [HeldVictim(unit=facts.unit, uid=facts.pod.metadata.uid, message=message) for facts in alone]
             await self._evictions.evict(Hold(preemptor=gang.name, victims=tuple(victims)))
 
-    def _after_binding(self, unit: str, waiting: Waiting, plan: Plan, *, failed: bool) -> None:
+    def _after_binding(self, unit: str, waiting: Preemptor, plan: Plan, *, failed: bool) -> None:
         if failed:
             self._queue.failed(unit)
         elif len(plan.placement) < len(waiting.pods):

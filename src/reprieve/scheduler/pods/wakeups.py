@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from reprieve.policies.deciding import Deciding
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import Room
@@ -20,9 +20,9 @@ from reprieve.world import PodFacts
 class PodWakeups:
     """Gathers what has happened, and tells whom it could help."""
 
-    def __init__(self, pending: PendingUnits, deciding: Deciding, room: Room) -> None:
+    def __init__(self, pending: PendingUnits, policies: Policies, room: Room) -> None:
         self._pending = pending
-        self._deciding = deciding
+        self._policies = policies
         self._room = room
         self._touched: set[str] = set()
         """Nodes whose nominated pods have not been looked at since."""
@@ -87,7 +87,7 @@ class PodWakeups:
             return False
         if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
             return self._room.fits_on(pods[0], happened.freed)
-        widely = minds or len(pods) > 1 or self._deciding.queues is not None
+        widely = minds or len(pods) > 1 or self._policies["queue"].policy is not None
         return widely or self._room.could_fit_on(pods[0], happened.freed, self._pending.priority(unit))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprieve.policies.queue.entry import QueueEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.pods.changes import node_of
@@ -19,7 +20,7 @@ class QueueLimitLane(Lane):
     kinds = frozenset({"Queue"})
 
     def __init__(self, services: Services) -> None:
-        self._deciding = services.deciding
+        self._queues: QueueEntry = services.policies["queue"]
         self._queue = services.queue
         self._configurations = QueueConfigurations(services.context, services.world, writes=not services.shadow)
         self._enforce = EnforceLimits(services, self._configurations, PodEvictions(services.context))
@@ -42,5 +43,5 @@ class QueueLimitLane(Lane):
                 self._wake()
 
     def _wake(self) -> None:
-        if self._deciding.queues is not None:
+        if self._queues.policy is not None:
             self._queue.push(LIMITS, _FIRST)

@@ -13,7 +13,6 @@ import msgspec
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import precise_timestamp
 from reprieve.model.names import key_of, parts_of
-from reprieve.policies.queue.limits import quota_plans
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.scheduler.context import annotations_of
 from reprieve.scheduler.lanes import Services
@@ -23,6 +22,7 @@ from reprieve.scheduler.pods.writing import PodWriter
 from reprieve.scheduler.queues.configuration import QueueConfigurations
 from reprieve.stores.records import Record
 from reprieve.stores.resources import CONFIG_MAPS
+from reprieve.world import microseconds
 
 LIMITS = "Queue//limits"
 """What stands in the scheduling queue for all queues that are watched."""
@@ -41,13 +41,14 @@ class EnforceLimits:
         self._pods = PodWriter(services.context)
 
     async def turn(self) -> None:
-        policy = self._services.deciding.queues
+        policy = self._services.policies["queue"].policy
         record = self._configurations.source()
         if policy is None or record is None:
             return self._queue.done(LIMITS)
-        above = {plan.preemptor: plan for plan in quota_plans(policy) if plan.outcome != "Fits"}
-        since = await self._note(record, set(above))
         now = self._context.clock()
+        plans: list[Plan] = self._services.policies["queue-limits"].plans(microseconds(now))
+        above = {plan.preemptor: plan for plan in plans}
+        since = await self._note(record, set(above))
         due = {unit: since[unit] + timedelta(seconds=_delay(policy, unit)) for unit in above}
         for unit, plan in above.items():
             if due[unit] <= now and plan.outcome == "Preempt":

@@ -20,7 +20,7 @@ class QuotaLane(Lane):
     def __init__(self, services: Services) -> None:
         self._context = services.context
         self._queue = services.queue
-        self._policy = services.deciding.quota
+        self._policy = services.policies["quota"].policy
         self._effects = QuotaEffects(services.context)
         self._admit = AdmitWorkloads(services, self._effects)
 

@@ -30,7 +30,7 @@ class AdmitWorkloads:
 
     def __init__(self, services: Services, effects: QuotaEffects) -> None:
         self._services = services
-        self._policy = services.deciding.quota
+        self._policy = services.policies["quota"].policy
         self._queue = services.queue
         self._log = services.context.log
         self._effects = effects

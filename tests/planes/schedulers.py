@@ -20,7 +20,7 @@ from reprieve.stores.protocol import Store
 from reprieve.stores.resources import POD_GROUPS, PODS, PRIORITY_CLASSES
 from tests.builders.pods import pod_group
 from tests.planes.crashing import Crash, CrashingStore
-from tests.planes.running import pod
+from tests.planes.running import Dict, pod
 
 _ENOUGH = 60
 
@@ -108,10 +108,12 @@ async def add_classes(world: Schedulers) -> None:
         await world.store.create(PRIORITY_CLASSES, {**manifest, "value": value})
 
 
-async def add_gang(world: Schedulers, name: str, count: int, *, whole: bool = False, **parts: Any) -> None:
+async def add_gang(
+    world: Schedulers, name: str, count: int, *, whole: bool = False, spec: Dict | None = None, **parts: Any
+) -> None:
     """A gang of so many such pods."""
     named = {"priorityClassName": parts["priority"]} if "priority" in parts else {}
-    await world.store.create(POD_GROUPS, pod_group(name, gang=count, whole=whole, **named))
+    await world.store.create(POD_GROUPS, pod_group(name, gang=count, whole=whole, **named, **(spec or {})))
     for number in range(count):
         member = pod(f"{name}-{number}", leaves=5, schedulingGroup={"podGroupName": name}, **parts)
         await world.store.create(PODS, member)

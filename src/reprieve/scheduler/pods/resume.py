@@ -18,6 +18,8 @@ from reprieve.engine.holds import HeldVictim, Hold, hold_of
 from reprieve.model.names import parts_of
 from reprieve.policies.nominations import still_below
 from reprieve.policies.podgroup.broken_groups import is_broken
+from reprieve.policies.podgroup.entry import PodGroupEntry
+from reprieve.policies.queue.entry import QueueEntry
 from reprieve.scheduler.context import annotations_of
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.effects import PodEffects
@@ -40,7 +42,8 @@ class ResumePods:
         self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: Room
     ) -> None:
         self._mirror = services.context.mirror
-        self._policies = services.policies
+        self._podgroups: PodGroupEntry = services.policies["podgroup"]
+        self._queues: QueueEntry = services.policies["queue"]
         self._units = services.policies.nodes.table.units
         self._pending = pending
         self._effects = effects
@@ -66,7 +69,7 @@ class ResumePods:
         facts = self._mirror.world.pods.get(record.key)
         if hold is None or facts is None or not self._pending.mine(facts.pod):
             return
-        if hold.preemptor not in (self._pending.unit_of(facts), self._policies["podgroup"].groups.name_of(facts)):
+        if hold.preemptor not in (self._pending.unit_of(facts), self._podgroups.groups.name_of(facts)):
             return
         if hold.members:
             await self._resume_group(hold)
@@ -84,17 +87,17 @@ class ResumePods:
         waiting = [facts for facts in members if facts.pending and facts.nominated == hold.placement.get(facts.unit)]
         if not waiting:
             return
-        priority = min(self._units.scheduling_priority(facts) for facts in waiting)
         if self._evictions.begun(hold):
-            await self._tell_the_rest(hold, priority)
-        if any(facts.node for facts in members):
-            together = frozenset(facts.key for facts in waiting)
-            for facts in waiting:
-                if self._room.fits_on(facts, [facts.nominated], priority, apart_from=together):
-                    await self._effects.bind_each([(facts, facts.nominated)])
+            await self._tell_the_rest(hold, min(self._units.scheduling_priority(facts) for facts in waiting))
+        preemptor = self._pending.waiting(hold.preemptor)
+        if preemptor is None or not any(facts.node for facts in members):
+            return
+        for facts in waiting:
+            if self._podgroups.policy.still_fits(preemptor.facts, facts, facts.nominated):
+                await self._effects.bind_each([(facts, facts.nominated)])
 
     async def _tell_the_rest(self, hold: Hold, priority: int) -> None:
-        between_queues = self._policies["queue"].policy is not None
+        between_queues = self._queues.policy is not None
         await self._evictions.evict(
             still_below(hold, priority, self._units, self._victim, between_queues=between_queues)
         )

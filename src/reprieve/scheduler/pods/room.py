@@ -35,11 +35,10 @@ class Room:
         self,
         facts: PodFacts,
         nodes: Iterable[str],
-        priority: int | None = None,
         apart_from: frozenset[Key] = frozenset(),
     ) -> bool:
         """Does it fit on any of these nodes, as things are? `apart_from`: nominated pods that do not count."""
-        return self._on(nodes, self._view(facts, priority, apart_from).fits)
+        return self._on(nodes, self._view(facts, apart_from=apart_from).fits)
 
     def could_fit_on(self, facts: PodFacts, nodes: Iterable[str], priority: int | None = None) -> bool:
         """Would it, if everybody below a priority left: its own, or the one of its group?"""
@@ -51,7 +50,7 @@ class Room:
         known = [index for name in nodes if (index := self._nodes.index(name)) != NOWHERE]
         return bool(np.any(where[known])) if known else False
 
-    def _view(self, facts: PodFacts, priority: int | None, apart_from: frozenset[Key] = frozenset()) -> NodeView:
+    def _view(self, facts: PodFacts, priority: int | None = None, apart_from: frozenset[Key] = frozenset()) -> NodeView:
         """That of the policy, which is kept, where nothing is special about the question."""
         if (priority is None or priority == facts.priority) and not apart_from - {facts.key}:
             return self._policy.view(facts, microseconds(self._clock())).nodes

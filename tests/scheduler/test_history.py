@@ -11,6 +11,7 @@ import pytest
 
 from reprieve.engine.plan import Outcome, Plan, StalePlan, Victim
 from reprieve.engine.reasons import LowerPriority
+from reprieve.model.names import unit_name
 from reprieve.scheduler import history as module
 from reprieve.scheduler.history import History
 from tests.planes.running import Plane, live, replica_set
@@ -42,8 +43,8 @@ def history(watch: Watch) -> Iterator[History]:
 
 
 def _plan(unit: str, outcome: Outcome = "Unschedulable", message: str = "no room", *victims: str) -> Plan:
-    going = [Victim(f"Pod/default/{name}", LowerPriority(1, 100)) for name in victims]
-    return Plan(f"Pod/default/{unit}", "pod", outcome, message, domain="n1", victims=going)
+    going = [Victim(unit_name("Pod", "default", name), LowerPriority(1, 100)) for name in victims]
+    return Plan(unit_name("Pod", "default", unit), "pod", outcome, message, domain="n1", victims=going)
 
 
 def test_a_decision_is_kept_with_its_whole_plan(history: History) -> None:

@@ -17,8 +17,10 @@ from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
 from reprieve.embedded_plane import open_plane
 from reprieve.engine.plan import Plan
-from reprieve.manifests.kinds import CLUSTERS, CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
+from reprieve.manifests.kinds import BINDINGS, CLUSTERS, CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
 from reprieve.model.clock import START, Clock, run_virtually
+from reprieve.model.names import unit_name
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.history import History
 from reprieve.scheduler.kept_changes import KeptChanges
 from reprieve.scheduler.mirror import Mirror, Seen
@@ -93,9 +95,9 @@ def test_a_change_that_could_not_be_taken_is_taken_a_moment_later(monkeypatch: p
     async def story(plane: Plane) -> None:
         await plane.store.create(CLUSTERS, hollow_cluster("large", {"cpu": "4"}))
         await plane.passes(5)
-        bindings = plane.plane.scheduler._bindings
-        failing, calls = fails_once(bindings.changed, lambda *_: True, RuntimeError("out of luck"))
-        monkeypatch.setattr(bindings, "changed", failing)
+        lane = plane.plane.scheduler.lane_of("ResourceBinding")
+        failing, calls = fails_once(lane.react, lambda seen: seen.resource == BINDINGS, RuntimeError("out of luck"))
+        monkeypatch.setattr(lane, "react", failing)
         await wait_with_a_binding(plane)
         assert len(calls) > 1
         assert await clusters_of(plane) == ["large"]
@@ -236,7 +238,7 @@ def test_a_pod_that_is_being_deleted_keeps_no_place_free() -> None:
 
 def test_nothing_is_kept_of_nodes_to_which_nobody_is_nominated_any_more() -> None:
     world = World()
-    pending = PendingUnits(world, Deciding(world, Settings(), 0), ["default-scheduler"])
+    pending = PendingUnits(Policies(world, Settings()), ["default-scheduler"])
     for number in range(100):
         nominated = record_from(PODS, pod("a") | {"status": {"nominatedNodeName": f"n{number}"}})
         world.put(nominated.manifest)
@@ -351,11 +353,11 @@ def _ruin(data: Any) -> None:
 
 def test_a_decision_that_was_forgotten_meanwhile_is_kept_anew() -> None:
     history = History(":memory:", lambda: START, most=256)
-    waits = Plan("Pod/default/waits", "pod", "Unschedulable", "no room")
+    waits = Plan(unit_name("Pod", "default", "waits"), "pod", "Unschedulable", "no room")
     number = history.record(waits)
     assert history.record(waits) == number
     for count in range(600):
-        history.record(Plan(f"Pod/default/{count % 50}", "pod", "Fits", "fits", placement={"x": "n"}))
+        history.record(Plan(unit_name("Pod", "default", str(count % 50)), "pod", "Fits", "fits"))
     assert history.decision(number) is None
     again = history.record(waits)
     found = history.decision(again)
@@ -379,10 +381,10 @@ def test_the_journal_of_a_small_world_stays_short_and_those_who_follow_it_can_re
 
 def test_a_table_that_was_behind_for_too_long_looks_at_everything() -> None:
     world = World()
-    deciding = Deciding(world, Settings(), 0)
+    policies = Policies(world, Settings())
     world.put(record_from(NODES, hollow_node("n1", cpu="2")).manifest)
     for number in range(5_000):
         world.put(record_from(PODS, pod("a", nodeName="n1", labels={"n": str(number)})).manifest)
-    deciding.pods.table.sync()
-    (share,) = deciding.pods.table.residents[deciding.pods.table.index["n1"]]
+    policies.nodes.table.sync()
+    (share,) = policies.nodes.table.residents[policies.nodes.table.index["n1"]]
     assert share.pods[0].labels == {("n", "4999")}

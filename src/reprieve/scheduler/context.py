@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import Any, NamedTuple
 
 from reprieve.model.clock import Clock
+from reprieve.scheduler.decision_log import DecisionLog
 from reprieve.scheduler.events import EventKind, Recorder
 from reprieve.scheduler.mirror import Mirror
 from reprieve.stores.protocol import Store
@@ -18,6 +21,7 @@ class Context(NamedTuple):
     clock: Clock
     mirror: Mirror
     recorder: Recorder
+    log: DecisionLog
 
     def absorb(self, record: Record) -> None:
         """What a write returned: the next decision sees it."""
@@ -27,3 +31,14 @@ class Context(NamedTuple):
         self, about: Record, kind: EventKind, reason: str, message: str, *, decision: int = 0, once: bool = False
     ) -> None:
         self.recorder.record(about, kind, reason, message, decision=decision, once=once)
+
+
+async def together(works: Iterable[Awaitable[Any]]) -> None:
+    """All of them at once, also when one fails; then that is raised."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+def annotations_of(record: Record) -> dict[str, str]:
+    return record.metadata.get("annotations") or {}

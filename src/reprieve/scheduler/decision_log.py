@@ -1,43 +1,76 @@
-"""What every decision leaves behind, whatever the policy: a record with its plan, lines in stories, numbers."""
+"""What every decision leaves behind, whatever the policy: a record with its plan, lines in stories, numbers.
+
+1. A decision is written down before anybody acts on it.
+2. Preemptions, victims and what they lost are counted when the victims have been told: a decision that the store
+   refused, and that is made again, counts once; what the scheduler before has done counts for that one.
+3. In shadow nobody is told. What would have been done is counted once, however often it is decided.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from reprieve import texts
+from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import Clock
+from reprieve.model.names import parts_of
 from reprieve.scheduler.history import History, Step
 from reprieve.scheduler.metrics import Metrics
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts, World
 
+_STEPS: dict[str, Step] = {"Preempt": "nominated", "Wait": "tried", "Unschedulable": "tried"}
+_MOST_REMEMBERED = 20_000
 
-class Journal:
-    """Writes down what was decided, before anybody acts on it."""
 
-    def __init__(self, history: History, metrics: Metrics, world: World, clock: Clock) -> None:
+class DecisionLog:
+    """Writes down what was decided and what came of it."""
+
+    def __init__(self, history: History, metrics: Metrics, world: World, clock: Clock, *, shadow: bool = False) -> None:
         self.history = history
-        self.metrics = metrics
+        self._metrics = metrics.shadow if shadow else metrics.acting
         self._world = world
         self._clock = clock
-        self._told: dict[str, int] = {}
-        """For whoever waits, the decision that its story ends with."""
+        self._shadow = shadow
+        self._ends_with: dict[str, object] = {}
+        """For whoever waits, the decision that its story ends with; in shadow, the victims it would have."""
+        self._told: Counter[str] = Counter()
+        """For each preemptor, how many victims have been told of those that are being told."""
 
-    def decided(self, plan: Plan, seconds: float, *, never: bool = False) -> int:
+    def decided(self, plan: Plan, seconds: float) -> int:
         """Keep a decision; its number."""
-        number = self.history.record(plan, never=never, pods=len(self._world.pods))
-        self.metrics.tried(plan, seconds)
-        if plan.outcome == "Preempt":
-            self.metrics.preempted(plan, seconds)
-            self.metrics.lost(self._pods(victim.unit for victim in plan.victims), self._clock())
+        number = self.history.record(plan, pods=len(self._world.pods))
+        self._metrics.tried(plan, seconds)
+        if self._shadow and plan.victims and self._is_news(plan.preemptor, [victim.unit for victim in plan.victims]):
+            for victim in plan.victims:
+                self._lost(victim.unit, pdb_violation=victim.pdb_violation)
+            self._metrics.preempted(plan.policy, len(plan.victims))
         return number
 
-    def acted(self, plan: Plan, number: int, units: Iterable[str] = ()) -> None:
-        """What became of the preemptor and its victims, in their stories; `units` are the pods of a group."""
-        step: Step = {"Fits": "bound", "Preempt": "nominated"}.get(plan.outcome, "tried")  # type: ignore[assignment]
-        if plan.policy in _OWN_STEP and plan.outcome == "Fits":
-            step = _OWN_STEP[plan.policy]
+    def failed(self, kind: str) -> None:
+        """Something went wrong with a unit of this kind."""
+        self._metrics.failed(kind)
+
+    def told(self, hold: Hold, victim: HeldVictim) -> None:
+        """A victim has just been told; to be called while the world still has it."""
+        self._told[hold.preemptor] += 1
+        self._lost(victim.unit, pdb_violation=victim.pdb_violation)
+
+    def carried_out(self, hold: Hold) -> None:
+        """All victims of a hold have been told, or are gone by themselves. One of no policy is no preemption: those who
+        leave with the rest of their group."""
+        victims = self._told.pop(hold.preemptor, 0)
+        if victims and hold.policy:
+            self._metrics.preempted(hold.policy, victims)
+
+    def acted(self, plan: Plan, number: int, units: Iterable[str] = (), *, fits: Step = "bound") -> None:
+        """What became of the preemptor and its victims, in their stories; `units` are the pods of a group.
+
+        `fits` is the step of a unit that has got its place.
+        """
+        step = _STEPS.get(plan.outcome, fits)
         if step == "tried" and not self._is_news(plan.preemptor, number):
             return
         for unit in dict.fromkeys((plan.preemptor, *units)):
@@ -46,19 +79,18 @@ class Journal:
             cause = loop.made_way(plan.preemptor, plan.domain, texts.describe(victim.reason))
             self.history.note(victim.unit, "evicted", cause, number)
 
-    def _is_news(self, unit: str, number: int) -> bool:
+    def _is_news(self, unit: str, answer: object) -> bool:
         """The same answer again, which is counted with the decision, is no new line in a story."""
-        if self._told.get(unit) == number:
+        if self._ends_with.get(unit) == answer:
             return False
-        if len(self._told) >= _MOST_TOLD:
-            self._told.clear()
-        self._told[unit] = number
+        if len(self._ends_with) >= _MOST_REMEMBERED:
+            self._ends_with.clear()
+        self._ends_with[unit] = answer
         return True
 
-    def _pods(self, units: Iterable[str]) -> Iterable[PodFacts]:
-        keys = (tuple(unit.split("/")[1:]) for unit in units if unit.startswith("Pod/"))
-        return [self._world.pods[key] for key in keys if key in self._world.pods]
+    def _lost(self, unit: str, *, pdb_violation: bool) -> None:
+        self._metrics.told(self._pod(unit), self._clock(), pdb_violation=pdb_violation)
 
-
-_MOST_TOLD = 20_000
-_OWN_STEP: dict[str, Step] = {"quota": "admitted", "federation": "scheduled"}
+    def _pod(self, unit: str) -> PodFacts | None:
+        name = parts_of(unit)
+        return self._world.pods.get(name.key) if name.kind == "Pod" else None

@@ -69,14 +69,14 @@ class History:
 
     # Writing
 
-    def record(self, plan: Plan, *, never: bool = False, pods: int = 0) -> int:
+    def record(self, plan: Plan, *, pods: int = 0) -> int:
         """Keep a decision; its number. `pods` is the size of the world: of a large one the main points are kept."""
         told = (plan.outcome, plan.message, tuple(victim.unit for victim in plan.victims))
         now = precise_timestamp(self._clock())
         again = self._count_again(plan, told, now)
         if again:
             return again
-        number = self._insert(plan, now, never=never, pods=pods)
+        number = self._insert(plan, now, pods)
         self._remember(plan.preemptor, number, told)
         if plan.outcome == "Preempt":
             self.flush()
@@ -92,8 +92,8 @@ class History:
         statement = "UPDATE decisions SET last = ?, times = times + 1 WHERE id = ?"
         return known[0] if self._execute(statement, (now, known[0])).rowcount else 0
 
-    def _insert(self, plan: Plan, now: str, *, never: bool, pods: int) -> int:
-        body = msgspec.json.encode(_with_details(plan, never=never, pods=pods))
+    def _insert(self, plan: Plan, now: str, pods: int) -> int:
+        body = msgspec.json.encode(_with_details(plan, brief=pods > _PODS_FOR_FULL_DETAILS))
         row = (now, now, 1, plan.preemptor, plan.policy, plan.outcome, plan.message, body)
         number = self._write(
             "INSERT INTO decisions (first, last, times, unit, policy, outcome, message, body)"
@@ -189,15 +189,14 @@ def _summary(row: tuple[Any, ...]) -> dict[str, Any]:
     return dict(zip(keys, row[: len(keys)], strict=True))
 
 
-def _with_details(plan: Plan, *, never: bool, pods: int) -> Decision | Mapping[str, Any]:
+def _with_details(plan: Plan, *, brief: bool) -> Decision | Mapping[str, Any]:
     """The whole plan, or in a large world its main points; who fits needs no reasons."""
-    large = pods > _PODS_FOR_FULL_DETAILS
-    if plan.outcome == "Fits" or (large and not plan.has_brief):
+    if plan.outcome == "Fits":
         plan = _bare(plan)
     try:
-        made = decision(plan, never=never, brief=large)
+        made = decision(plan, brief=brief)
     except StalePlan:
-        made = decision(_bare(plan), never=never)
+        made = decision(_bare(plan))
     if len(made.spared) <= _MOST_SPARED:
         return made
     shown = msgspec.structs.replace(made, spared=made.spared[:_MOST_SPARED])

@@ -18,28 +18,20 @@ from contextlib import suppress
 from math import inf
 
 from reprieve.configuration import Settings
-from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.model.clock import Clock
+from reprieve.model.names import kind_of
 from reprieve.policies.queue.pods import OWN_NAME
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.context import Context
-from reprieve.scheduler.decision_log import Journal
+from reprieve.scheduler.decision_log import DecisionLog
 from reprieve.scheduler.events import Recorder
-from reprieve.scheduler.federation import effects as effects_federation
-from reprieve.scheduler.federation.turn import ScheduleBindings
 from reprieve.scheduler.history import History
+from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Mirror
-from reprieve.scheduler.pods.effects import PodEffects
-from reprieve.scheduler.pods.pending import PendingUnits
-from reprieve.scheduler.pods.resume import ResumePods
-from reprieve.scheduler.pods.turn import PlacePods
-from reprieve.scheduler.pods.wakeups import Wakeups
-from reprieve.scheduler.queues.configuration import QueueConfigurations
-from reprieve.scheduler.queues.limits import LIMITS, QueueLimits
-from reprieve.scheduler.quota.effects import QuotaEffects
-from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads
 from reprieve.scheduler.reactions import Reactions
-from reprieve.scheduler.scheduling_queue import Part, SchedulingQueue
+from reprieve.scheduler.registry import make_lanes
+from reprieve.scheduler.scheduling_queue import QueuePart, SchedulingQueue
 from reprieve.stores.errors import Conflict, NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.world import World, microseconds
@@ -48,8 +40,7 @@ _log = logging.getLogger(__name__)
 
 ALL_NAMES = (OWN_NAME, "default-scheduler", "yunikorn")
 """What the only scheduler of a control plane answers to."""
-_BINDINGS = ("ResourceBinding/", "ClusterResourceBinding/")
-_PARTS: tuple[Part, ...] = ("active", "backOff", "unschedulable")
+_PARTS: tuple[QueuePart, ...] = ("active", "backOff", "unschedulable")
 _RETRY_SECONDS = 1.0
 _SOME = 8
 """Events that are written at a time while nobody waits for a decision."""
@@ -73,49 +64,23 @@ class Scheduler:
         self.ready = False
         self.world = World()
         self.metrics = metrics or Metrics()
+        self.policies = Policies(self.world, settings, microseconds(clock()))
+        self.queue = SchedulingQueue(_elapsed, lambda: clock().timestamp())
         self._history = history
-        served = frozenset(names)
+        self._shadow = shadow
         self._mirror = Mirror(store, self.world)
         self._recorder = Recorder(store, clock)
-        self._context = Context(store, clock, self._mirror, self._recorder)
-        self.deciding = Deciding(self.world, settings, microseconds(clock()))
-        self.queue = SchedulingQueue(_elapsed, lambda: clock().timestamp())
-        pending = PendingUnits(self.world, self.deciding, served)
-        journal = Journal(history, self.metrics, self.world, clock)
-        self._shadow = shadow
-        self._pod_effects = PodEffects(self._context, pending.own_nominated_to)
-        self._resume_pods = ResumePods(self._mirror, self.deciding, pending, self._pod_effects)
-        self._quota_effects = QuotaEffects(self._context)
-        self._pods = PlacePods(self.deciding, pending, self.queue, self._pod_effects, journal, clock, shadow=shadow)
-        self.workloads = AdmitWorkloads(
-            self.deciding.quota, self.queue, self._quota_effects, journal, clock, shadow=shadow
-        )
-        self._bindings = ScheduleBindings(
-            self.deciding.federation, self.queue, self._context, journal, served, shadow=shadow
-        )
-        configurations = QueueConfigurations(self._context, self.world, writes=not shadow)
-        self._limits = QueueLimits(
-            self.deciding,
-            self.queue,
-            self._context,
-            self._pod_effects,
-            journal,
-            configurations,
-            pending.mine,
-            shadow=shadow,
-        )
-        self._wakeups = Wakeups(self.queue, pending, self.deciding, _elapsed)
-        self._reactions = Reactions(
-            pending,
-            self.queue,
-            self._wakeups,
-            self.workloads,
-            self._bindings,
-            configurations,
-            self._limits,
-            history,
-            _elapsed,
-        )
+        self._log = DecisionLog(history, self.metrics, self.world, clock, shadow=shadow)
+        context = Context(store, clock, self._mirror, self._recorder, self._log)
+        names = frozenset(names)
+        services = Services(context, self.queue, self.policies, names, _elapsed, shadow)
+        self._lane_of = make_lanes(services)
+        self._lanes = list(dict.fromkeys(self._lane_of.values()))
+        self._reactions = Reactions(self._lanes, self.queue, _elapsed)
+
+    def lane_of(self, kind: str) -> Lane:
+        """Who takes the turn of a kind of units."""
+        return self._lane_of[kind]
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -136,18 +101,13 @@ class Scheduler:
             try:
                 await self._follow()
                 if not self._shadow:
-                    await self._resume()
+                    for lane in self._lanes:
+                        await lane.resume()
                     await self._follow()
                 self.ready = True
             except StoreError as error:
                 _log.warning("the store cannot be read yet: %s", error)
                 await asyncio.sleep(_RETRY_SECONDS)
-
-    async def _resume(self) -> None:
-        await self._resume_pods.run()
-        await self.workloads.resume()
-        records = [*self._mirror.all(BINDINGS), *self._mirror.all(CLUSTER_BINDINGS)]
-        await effects_federation.resume(self._context, records)
 
     async def turn(self) -> bool:
         """One unit's turn; False when nobody is ready."""
@@ -177,28 +137,21 @@ class Scheduler:
 
     async def _work(self, unit: str) -> None:
         try:
-            await self._turn_of(unit)
+            await self._lane_of[kind_of(unit)].turn(unit)
         except (Conflict, NotFound) as refused:
             _log.debug("%s is decided again: %s", unit, refused)
             self.queue.failed(unit)
         except Exception:
             _log.exception("%s could not be scheduled and is tried again", unit)
-            self.metrics.failed(unit.partition("/")[0])
+            self._log.failed(kind_of(unit))
             self.queue.failed(unit)
-
-    async def _turn_of(self, unit: str) -> None:
-        if unit == CYCLE:
-            await self.workloads.turn()
-        elif unit == LIMITS:
-            await self._limits.turn()
-        elif unit.startswith(_BINDINGS):
-            await self._bindings.turn(unit)
-        else:
-            await self._pods.turn(unit)
 
     async def _rest(self) -> None:
         """Until something happens, or somebody's time has come."""
-        self.metrics.pending({part: self.queue.size(part) for part in _PARTS} | self.workloads.pending())
+        sizes: dict[str, int] = {part: self.queue.size(part) for part in _PARTS}
+        for lane in self._lanes:
+            sizes |= lane.pending()
+        self.metrics.pending(sizes)
         ready = self.queue.ready_in()
         seconds = min(inf if ready is None else ready, self._reactions.due_in())
         if seconds == 0.0:

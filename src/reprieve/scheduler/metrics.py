@@ -1,8 +1,10 @@
-"""What is counted: names modelled on kube-scheduler's, and what preemption has cost."""
+"""What is counted: names modelled on kube-scheduler's, and what preemption has cost.
+
+What a scheduler in shadow decides happens to nobody: it has counters of its own, of what would have been.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -12,6 +14,77 @@ from reprieve.world import PodFacts, microseconds
 
 _RESULTS = {"Fits": "scheduled", "Preempt": "unschedulable", "Wait": "unschedulable", "Unschedulable": "unschedulable"}
 _SECOND = 1_000_000
+_DURATIONS = tuple(0.0005 * 2**step for step in range(14))
+
+
+class DecisionMetrics:
+    """What decisions took, and what came of them; of a scheduler that acts, or of one in shadow."""
+
+    def __init__(self, registry: CollectorRegistry, prefix: str, cost_prefix: str) -> None:
+        self._attempts = Counter(
+            f"{prefix}_schedule_attempts",
+            "Attempts to schedule a unit, by result and policy.",
+            ("result", "policy"),
+            registry=registry,
+        )
+        self._duration = Histogram(
+            f"{prefix}_scheduling_attempt_duration_seconds",
+            "Time to decide for a unit, by result and policy.",
+            ("result", "policy"),
+            buckets=_DURATIONS,
+            registry=registry,
+        )
+        self._evaluation = Histogram(
+            f"{prefix}_preemption_evaluation_seconds",
+            "Time to decide, where somebody has to go.",
+            ("policy",),
+            buckets=_DURATIONS,
+            registry=registry,
+        )
+        self._preemptions = Counter(
+            f"{prefix}_preemption_attempts", "Decisions for which somebody had to go.", ("policy",), registry=registry
+        )
+        self._victims = Histogram(
+            f"{prefix}_preemption_victims",
+            "Victims of one decision.",
+            ("policy",),
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
+            registry=registry,
+        )
+        self._violations = Counter(
+            f"{prefix}_preemption_pdb_violations", "Victims that went against a disruption budget.", registry=registry
+        )
+        self._lost = Counter(
+            f"{cost_prefix}_preemption_lost_resource_seconds",
+            "What victims held, times how long they had run, by resource.",
+            ("resource",),
+            registry=registry,
+        )
+
+    def tried(self, plan: Plan, seconds: float) -> None:
+        result = _RESULTS[plan.outcome]
+        self._attempts.labels(result, plan.policy).inc()
+        self._duration.labels(result, plan.policy).observe(seconds)
+        if plan.outcome == "Preempt":
+            self._evaluation.labels(plan.policy).observe(seconds)
+
+    def failed(self, kind: str) -> None:
+        self._attempts.labels("error", kind).inc()
+
+    def preempted(self, policy: str, victims: int) -> None:
+        """All victims of a decision, so many, have been told."""
+        self._preemptions.labels(policy).inc()
+        self._victims.labels(policy).observe(victims)
+
+    def told(self, pod: PodFacts | None, now: datetime, *, pdb_violation: bool) -> None:
+        """A victim has been told; what a pod has done so far is lost."""
+        self._violations.inc(pdb_violation)
+        if pod is None:
+            return
+        seconds = max(0, microseconds(now) - pod.start) / _SECOND
+        for resource, units in pod.requests.items():
+            amount = units / 1000 if resource == "cpu" else units
+            self._lost.labels(resource).inc(amount * seconds)
 
 
 class Metrics:
@@ -19,73 +92,11 @@ class Metrics:
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
-        self._attempts = Counter(
-            "scheduler_schedule_attempts",
-            "Attempts to schedule a unit, by result and policy.",
-            ("result", "policy"),
-            registry=self.registry,
-        )
-        self._duration = Histogram(
-            "scheduler_scheduling_attempt_duration_seconds",
-            "From taking a unit to the end of its commit.",
-            ("result", "policy"),
-            buckets=tuple(0.0005 * 2**step for step in range(14)),
-            registry=self.registry,
-        )
-        self._preemptions = Counter(
-            "scheduler_preemption_attempts", "Decisions that somebody has to go.", ("policy",), registry=self.registry
-        )
-        self._victims = Histogram(
-            "scheduler_preemption_victims",
-            "Victims of one decision.",
-            ("policy",),
-            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
-            registry=self.registry,
-        )
-        self._evaluation = Histogram(
-            "scheduler_preemption_evaluation_seconds",
-            "Time to decide, where somebody has to go.",
-            ("policy",),
-            buckets=tuple(0.0005 * 2**step for step in range(14)),
-            registry=self.registry,
-        )
-        self._violations = Counter(
-            "scheduler_preemption_pdb_violations",
-            "Victims that went against a disruption budget.",
-            registry=self.registry,
-        )
+        self.acting = DecisionMetrics(self.registry, "scheduler", "reprieve")
+        self.shadow = DecisionMetrics(self.registry, "reprieve_shadow", "reprieve_shadow")
         self._pending = Gauge(
             "scheduler_pending_pods", "Units that wait, by the part of the queue.", ("queue",), registry=self.registry
         )
-        self._lost = Counter(
-            "reprieve_preemption_lost_resource_seconds",
-            "What victims held, times how long they had run, by resource.",
-            ("resource",),
-            registry=self.registry,
-        )
-
-    def tried(self, plan: Plan, seconds: float) -> None:
-        result = _RESULTS[plan.outcome]
-        self._attempts.labels(result, plan.policy).inc()
-        self._duration.labels(result, plan.policy).observe(seconds)
-
-    def failed(self, policy: str) -> None:
-        self._attempts.labels("error", policy).inc()
-
-    def preempted(self, plan: Plan, seconds: float) -> None:
-        self._preemptions.labels(plan.policy).inc()
-        self._victims.labels(plan.policy).observe(len(plan.victims))
-        self._evaluation.labels(plan.policy).observe(seconds)
-        self._violations.inc(sum(victim.pdb_violation for victim in plan.victims))
-
-    def lost(self, victims: Iterable[PodFacts], now: datetime) -> None:
-        """What was done so far is lost with whoever has to go."""
-        moment = microseconds(now)
-        for facts in victims:
-            seconds = max(0, moment - facts.start) / _SECOND
-            for resource, units in facts.requests.items():
-                amount = units / 1000 if resource == "cpu" else units
-                self._lost.labels(resource).inc(amount * seconds)
 
     def pending(self, sizes: dict[str, int]) -> None:
         for part, size in sizes.items():

@@ -23,7 +23,7 @@ BACK_OFF = Backoff(first=1.0, longest=10.0)
 LONGEST_UNSCHEDULABLE = 300.0
 _SLACK = 64
 
-Part = Literal["active", "backOff", "unschedulable", "working"]
+QueuePart = Literal["active", "backOff", "unschedulable", "working"]
 Rank = tuple[float, ...]
 
 
@@ -42,7 +42,7 @@ class _Entry:
 
     def __init__(self, priority: int) -> None:
         self.priority = priority
-        self.part: Part = "active"
+        self.part: QueuePart = "active"
         self.number = 0
         self.entered = 0.0
         self.attempts = 0
@@ -64,15 +64,15 @@ class SchedulingQueue:
         self._clock = clock
         self._wall_clock = wall_clock or clock
         self._entries: dict[str, _Entry] = {}
-        self._heaps: dict[Part, list[Ticket]] = {"active": [], "backOff": [], "unschedulable": []}
-        self._sizes: dict[Part, int] = {"active": 0, "backOff": 0, "unschedulable": 0, "working": 0}
+        self._heaps: dict[QueuePart, list[Ticket]] = {"active": [], "backOff": [], "unschedulable": []}
+        self._sizes: dict[QueuePart, int] = {"active": 0, "backOff": 0, "unschedulable": 0, "working": 0}
         self._number = 0
 
     def __len__(self) -> int:
         """How many wait, in all parts."""
         return len(self._entries) - self._sizes["working"]
 
-    def size(self, part: Part) -> int:
+    def size(self, part: QueuePart) -> int:
         return self._sizes[part]
 
     def push(self, key: str, priority: int = 0) -> None:
@@ -120,12 +120,12 @@ class SchedulingQueue:
             entry.until = until - self._wall_clock() + self._clock()
         self._put_aside(key, "unschedulable")
 
-    def part(self, key: str) -> Part | None:
+    def part(self, key: str) -> QueuePart | None:
         """Where a unit is; None: nowhere."""
         entry = self._entries.get(key)
         return entry.part if entry is not None else None
 
-    def waiting(self) -> Iterator[tuple[str, Part]]:
+    def waiting(self) -> Iterator[tuple[str, QueuePart]]:
         """All that wait, and where."""
         return ((key, entry.part) for key, entry in self._entries.items() if entry.part != "working")
 
@@ -148,7 +148,7 @@ class SchedulingQueue:
 
     # Moving between parts
 
-    def _put_aside(self, key: str, part: Part) -> None:
+    def _put_aside(self, key: str, part: QueuePart) -> None:
         entry = self._entries.get(key)
         if entry is None or entry.part != "working":
             return
@@ -179,11 +179,11 @@ class SchedulingQueue:
         self._sizes["active"] += 1
         self._enter(key, entry)
 
-    def _move(self, key: str, entry: _Entry, part: Part) -> None:
+    def _move(self, key: str, entry: _Entry, part: QueuePart) -> None:
         self._leave(entry, part)
         self._enter(key, entry)
 
-    def _leave(self, entry: _Entry, part: Part) -> None:
+    def _leave(self, entry: _Entry, part: QueuePart) -> None:
         self._sizes[entry.part] -= 1
         self._sizes[part] += 1
         entry.part = part
@@ -217,15 +217,15 @@ class SchedulingQueue:
             case _:
                 return -entry.priority, entry.entered
 
-    def _first(self, part: Part) -> Ticket | None:
+    def _first(self, part: QueuePart) -> Ticket | None:
         heap = self._heaps[part]
         while heap and not self._live(heap[0], part):
             heappop(heap)
         return heap[0] if heap else None
 
-    def _live(self, ticket: Ticket, part: Part) -> bool:
+    def _live(self, ticket: Ticket, part: QueuePart) -> bool:
         entry = self._entries.get(ticket.key)
         return entry is not None and entry.number == ticket.number and entry.part == part
 
 
-_KEPT: tuple[Part, ...] = ("backOff", "unschedulable")
+_KEPT: tuple[QueuePart, ...] = ("backOff", "unschedulable")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reprieve.engine.holds import HOLD_ANNOTATION, Hold
 from reprieve.manifests.loading import load_objects
-from reprieve.policies.federation.holds import HOLD_ANNOTATION, Hold, hold_of, written
 from reprieve.policies.federation.policy import FederationPolicy
 from tests.builders.pods import Dict
 from tests.generators.federations import DUPLICATED, asked, binding, cluster, policy_of
@@ -21,7 +21,7 @@ def hollow(name: str = "m1", **fields: str) -> Dict:
 
 def holding(name: str, where: dict[str, int], **fields: object) -> Dict:
     made = binding(name, **fields)  # type: ignore[arg-type]
-    made["metadata"]["annotations"] = {HOLD_ANNOTATION: written(Hold(clusters=where))}
+    made["metadata"]["annotations"] = {HOLD_ANNOTATION: Hold(clusters=where).text()}
     return made
 
 
@@ -110,14 +110,6 @@ def test_only_who_waits_holds() -> None:
     settled = holding("settled", {"m1": 1}, priority=9, cpu="5", on={"m1": 1})
     policy = policy_of(hollow(), settled, binding("next", priority=1, cpu="5"))
     assert left(policy, "next") == 5
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"clusters": {"m1": -1}}', '{"victims": [{"unit": "x", "domain": "m"}]}']
-)
-def test_a_hold_that_cannot_be_read_holds_nothing(text: str) -> None:
-    assert hold_of({HOLD_ANNOTATION: text}) == Hold()
-    assert hold_of({}) is None
 
 
 # Results that no longer fit their template

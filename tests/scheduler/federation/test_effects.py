@@ -11,13 +11,16 @@ import pytest
 
 from reprieve.agents.hollow.clusters import HollowClusters
 from reprieve.controllers.federation.detector import Detector
+from reprieve.engine.holds import HOLD_ANNOTATION, hold_of
 from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS
 from reprieve.model.clock import Clock
-from reprieve.policies.federation.holds import HOLD_ANNOTATION, hold_of
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.scheduler.context import Context
+from reprieve.scheduler.decision_log import DecisionLog
 from reprieve.scheduler.events import Recorder
-from reprieve.scheduler.federation import effects as effects_federation
+from reprieve.scheduler.federation.effects import commit
+from reprieve.scheduler.federation.resume import resume
+from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Mirror
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict
@@ -225,7 +228,8 @@ async def context_of(plane: Plane) -> tuple[Context, FederationPolicy]:
     world = World()
     mirror = Mirror(plane.store, world)
     await mirror.follow()
-    return Context(plane.store, plane.clock, mirror, Recorder(plane.store, plane.clock)), FederationPolicy(
+    log = DecisionLog(plane.history, Metrics(), mirror.world, plane.clock)
+    return Context(plane.store, plane.clock, mirror, Recorder(plane.store, plane.clock), log), FederationPolicy(
         world, SETTINGS
     )
 
@@ -241,7 +245,7 @@ def test_a_decision_over_an_older_version_is_refused_and_changes_nothing() -> No
         await plane.scale("low", 2)
         await until(lambda: _has_replicas(plane, "low", 2), 60)
         with pytest.raises(Conflict):
-            await effects_federation.commit(context, plan)
+            await commit(context, plan)
         assert (await plane.places())["low"] == {}
         context.mirror.close()
 
@@ -293,7 +297,7 @@ def test_a_victim_that_came_back_is_not_told_again_for_a_hold_that_outlived_its_
         await until(lambda: _has_replicas(plane, "high", 2), 60)
         await hold(plane, "high", written)
         context, _ = await context_of(plane)
-        await effects_federation.resume(context, context.mirror.all(BINDINGS))
+        await resume(context)
         context.mirror.close()
         assert plane.witness.told == ["low-deployment"]
         assert (await plane.places())["low"] == {"m1": 1}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from reprieve.agents.hollow.clusters import hollow_cluster
+from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS, JOBS, PODS
-from reprieve.policies.federation.holds import HOLD_ANNOTATION
 from reprieve.stores.records import Record
 from tests.builders import federation as federated
 from tests.planes.running import Dict, Plane, condition, live

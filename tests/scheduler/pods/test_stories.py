@@ -8,8 +8,8 @@ from datetime import datetime
 import pytest
 
 from reprieve.configuration import Settings
+from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import BUDGETS, JOBS, PODS, REPLICA_SETS
-from reprieve.scheduler.holds import HOLD
 from tests.builders.pods import budget
 from tests.planes.running import Dict, Plane, condition, job, live, pod, replica_set
 
@@ -198,7 +198,7 @@ def test_a_more_important_pod_takes_the_place_that_was_promised_to_another() -> 
         assert (await plane.record("high")).data["status"]["nominatedNodeName"] == "n1"
         lost = await plane.record("middle")
         assert "nominatedNodeName" not in lost.data["status"]
-        assert HOLD not in lost.metadata.get("annotations", {})
+        assert HOLD_ANNOTATION not in lost.metadata.get("annotations", {})
         assert await plane.events("NominationLost", about="middle")
         await plane.passes(30)
         assert await plane.where("high") == "n1"
@@ -215,7 +215,7 @@ def test_the_hold_names_the_victims_and_the_decision() -> None:
         await plane.passes(2)
         await plane.pod("high", cpu="2", priority="high")
         await plane.passes(1)
-        hold = json.loads((await plane.record("high")).metadata["annotations"][HOLD])
+        hold = json.loads((await plane.record("high")).metadata["annotations"][HOLD_ANNOTATION])
         assert hold["preemptor"] == "Pod/default/high"
         assert {victim["uid"] for victim in hold["victims"]} == {record.uid for record in made}
         decided = plane.plane.history.decision(hold["decision"])

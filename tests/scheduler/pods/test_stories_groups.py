@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import POD_GROUPS, PODS
-from reprieve.scheduler.holds import HOLD
 from tests.builders.pods import in_workload, pod_group, workload
 from tests.planes.running import Dict, Plane, condition, job, live, pod
 
@@ -99,9 +99,9 @@ def test_a_gang_preempts_and_is_nominated_whole() -> None:
         await plane.passes(2)
         members = await plane.starting_with("train")
         assert all(record.data["status"].get("nominatedNodeName") for record in members)
-        held = [record for record in members if HOLD in record.metadata["annotations"]]
+        held = [record for record in members if HOLD_ANNOTATION in record.metadata["annotations"]]
         assert len(held) == 1, "the decision stands on one of them"
-        hold = json.loads(held[0].metadata["annotations"][HOLD])
+        hold = json.loads(held[0].metadata["annotations"][HOLD_ANNOTATION])
         assert set(hold["placement"]) == {record.unit for record in members}
         assert len(hold["victims"]) == 3
         assert await plane.homes("train") == ["", "", ""]

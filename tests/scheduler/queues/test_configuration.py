@@ -19,7 +19,7 @@ def _config_map(text: str, name: str = NAME) -> Dict:
 
 
 def _in_force(plane: Plane) -> bool:
-    return plane.plane.scheduler.deciding.queues is not None
+    return plane.plane.scheduler.policies["queue"].policy is not None
 
 
 def test_a_good_text_becomes_a_configuration() -> None:

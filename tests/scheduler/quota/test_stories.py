@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reprieve.configuration import FairSharing, Quota, Settings
+from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, PODS, QUOTA_WORKLOADS
-from reprieve.scheduler.holds import HOLD
 from reprieve.stores.records import Record
 from tests.builders.quota import flavor, queue
 from tests.planes.running import Dict, Plane, condition, job, live, pod
@@ -111,7 +111,7 @@ def test_a_queue_reclaims_what_another_borrowed_and_the_victim_returns() -> None
         assert "preemptor in /all/b, victim in /all/a" in preempted["message"]
         assert preempted["message"] in await plane.events("Preempted", about=victim.name)
         assert await plane.events("Preempting", about=preemptor.name)
-        assert HOLD in preemptor.metadata["annotations"]
+        assert HOLD_ANNOTATION in preemptor.metadata["annotations"]
 
         assert _admitted(victim) == "a", "its quota is taken until its pods are gone"
         assert _admitted(preemptor) == ""
@@ -124,7 +124,7 @@ def test_a_queue_reclaims_what_another_borrowed_and_the_victim_returns() -> None
         await plane.passes(3)
         victim, preemptor = await plane.workload("big"), await plane.workload("mine")
         assert (_admitted(victim), _admitted(preemptor)) == ("", "b")
-        assert HOLD not in preemptor.metadata.get("annotations", {}), "what it held is over"
+        assert HOLD_ANNOTATION not in preemptor.metadata.get("annotations", {}), "what it held is over"
         assert condition(victim, "Requeued")["status"] == "True"
         assert "nodeSelector" not in (await plane.job("big")).data["spec"]["template"]["spec"]
         assert await _running(plane, "mine") == 2

@@ -27,7 +27,7 @@ from reprieve.model.clock import Clock, moment_of, timestamp
 from reprieve.model.conditions import set_condition, true_condition
 from reprieve.model.resources import QuantityError, Resources, print_amount
 from reprieve.policies.federation.bindings import FINISHED, BindingFacts
-from reprieve.policies.federation.holds import PLACED_ANNOTATION
+from reprieve.policies.federation.evictions import PLACED_ANNOTATION
 from reprieve.policies.federation.ledger import Usage
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

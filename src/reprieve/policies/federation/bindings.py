@@ -9,13 +9,13 @@ import numpy as np
 
 from reprieve.engine.accumulate import LARGEST
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.holds import hold_of
 from reprieve.engine.reasons import ClusterScoped, NoRequirements, NotContested, NotLower, OtherScheduler, Reason
 from reprieve.manifests.karmada import Placement, ReplicaScheduling, ResourceBinding
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.priorities import Priority
 from reprieve.model.names import unit_name
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.policies.federation.holds import hold_of
 from reprieve.world import microseconds
 
 BindingKey = tuple[str, str, str]

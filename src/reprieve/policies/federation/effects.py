@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from reprieve.engine.holds import HOLD_ANNOTATION, Hold
 from reprieve.manifests.karmada import GracefulEvictionTask, ResourceBinding, TargetCluster
 from reprieve.manifests.meta import Condition
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED, BindingFacts
-from reprieve.policies.federation.holds import EVICTED_ANNOTATION, HOLD_ANNOTATION, Hold, evictions_of, settled, written
+from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, evictions_of, settled, written
 from reprieve.texts import federation as texts
 
 
@@ -42,7 +43,7 @@ def held(binding: ResourceBinding, hold: Hold | None) -> ResourceBinding:
     """A binding that holds a place, or that holds none any more."""
     said = {key: value for key, value in binding.metadata.annotations.items() if key != HOLD_ANNOTATION}
     if hold is not None:
-        said[HOLD_ANNOTATION] = written(hold)
+        said[HOLD_ANNOTATION] = hold.text()
     return msgspec.structs.replace(binding, metadata=msgspec.structs.replace(binding.metadata, annotations=said))
 
 

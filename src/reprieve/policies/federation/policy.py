@@ -16,12 +16,12 @@
 from __future__ import annotations
 
 from reprieve.configuration import Settings
+from reprieve.engine.holds import Hold
 from reprieve.engine.plan import Plan
 from reprieve.manifests.karmada import Cluster
 from reprieve.policies.federation.bindings import BindingFacts, BindingKey
 from reprieve.policies.federation.clusters import affinity_groups, obstacle
 from reprieve.policies.federation.effects import after, held, scheduled, without
-from reprieve.policies.federation.holds import Hold
 from reprieve.policies.federation.placement import place
 from reprieve.policies.federation.plans import NAME, Explanation, FederationPlan, plan
 from reprieve.policies.federation.preemption import PreemptionSearch

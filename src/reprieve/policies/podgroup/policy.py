@@ -96,6 +96,14 @@ class PodGroupPolicy(BasePolicy):
             if chosen <= {code}
         ]
 
+    def still_fits(self, group: Group, facts: PodFacts, node: str) -> bool:
+        """Whether a pod of a group, of which others have their places, fits on the node that was chosen for it."""
+        self._ledger.sync()
+        gang = group.gang
+        within = np.logical_or.reduce([domain.nodes for domain in self._domains(gang)])
+        together = frozenset(member.key for member in gang.members)
+        return self._ledger.fits_on(facts, node, priority=gang.priority, within=within, apart_from=together)
+
     def _rules(self, gang: Gang, now: int, *, patience: bool = False) -> list[NodeRule]:
         return preemption_rules(self._table, self._ledger.world.classes, gang.priority, now, patience=patience)
 

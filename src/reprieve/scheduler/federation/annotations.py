@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reprieve.model.conditions import set_condition
 from reprieve.policies.federation.bindings import SCHEDULED
-from reprieve.policies.federation.holds import evictions_of
-from reprieve.scheduler.context import Context
+from reprieve.policies.federation.evictions import evictions_of
+from reprieve.scheduler.context import Context, annotations_of
 from reprieve.stores.records import Record
 from reprieve.stores.writing import TRIES, modify
-
-
-def annotations_of(record: Record) -> dict[str, str]:
-    return annotations_in(record.data)
-
-
-def annotations_in(data: Mapping[str, Any]) -> dict[str, str]:
-    return data["metadata"].get("annotations") or {}
 
 
 def lost_by(record: Record) -> list[str]:
@@ -29,23 +20,14 @@ def lost_by(record: Record) -> list[str]:
 
 async def annotate(context: Context, record: Record, said: Mapping[str, str | None], *, tries: int = TRIES) -> Record:
     def change(data: dict[str, Any]) -> None:
-        known = data["metadata"].setdefault("annotations", {}) if any(said.values()) else annotations_in(data)
-        for key, value in said.items():
-            if value is None:
-                known.pop(key, None)
-            else:
-                known[key] = value
+        known = {**(data["metadata"].get("annotations") or {}), **said}
+        kept = {key: value for key, value in known.items() if value is not None}
+        if kept or "annotations" in data["metadata"]:
+            data["metadata"]["annotations"] = kept
 
     changed = await modify(context.store, record, change, tries=tries)
     context.absorb(changed)
     return changed
-
-
-async def together(writes: Iterable[Awaitable[None]]) -> None:
-    """Several at once; all are tried, then the first failure counts."""
-    for result in await asyncio.gather(*writes, return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
 
 
 async def say(context: Context, record: Record, status: str, reason: str, message: str) -> Record:

@@ -3,51 +3,42 @@
 1. A result is one write: the clusters, and that nothing is held or waited for any more. What the status says follows.
 2. For a preemption the hold comes first, on the preemptor; then every victim is told to leave.
 3. A binding that waits for somebody to leave holds its place, too. One for which there is no place holds nothing.
-4. After a restart, victims that were not told yet are told, and statuses that were not written yet are written.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable
 from typing import Any
 
+from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold, hold_of
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
-from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import precise_timestamp
-from reprieve.model.conditions import condition_of, has_condition
-from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED, BindingFacts
+from reprieve.model.conditions import condition_of
+from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
 from reprieve.policies.federation.effects import after
-from reprieve.policies.federation.holds import (
+from reprieve.policies.federation.evictions import (
     EVICTED_ANNOTATION,
-    HOLD_ANNOTATION,
     PLACED_ANNOTATION,
-    Hold,
-    HoldVictim,
     evictions_of,
-    hold_of,
     settled,
     written,
 )
 from reprieve.policies.federation.plans import FederationPlan
-from reprieve.scheduler.context import Context
-from reprieve.scheduler.federation.annotations import annotate, annotations_of, lost_by, say
+from reprieve.scheduler.context import Context, annotations_of
+from reprieve.scheduler.federation.annotations import annotate, lost_by, say
 from reprieve.scheduler.federation.evictions import evict
-from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.errors import Conflict
 from reprieve.stores.records import Record
 from reprieve.stores.writing import modify
 from reprieve.texts import federation as texts
 
-_log = logging.getLogger(__name__)
 
-
-async def commit(context: Context, plan: FederationPlan) -> None:
+async def commit(context: Context, plan: FederationPlan, decision: int = 0) -> None:
     """Carry out a decision. Raises `Conflict` or `NotFound` when its binding is not the one that was decided over."""
     record = await _decided_over(context, plan)
     if plan.outcome == "Fits":
         await _schedule(context, plan, record)
     elif plan.outcome in ("Preempt", "Wait"):
-        await _hold(context, plan, record)
+        await _hold(context, plan, record, decision)
     else:
         record = await annotate(context, record, {HOLD_ANNOTATION: None}, tries=1)
         await _refuse(context, plan, record)
@@ -90,18 +81,18 @@ async def _schedule(context: Context, plan: FederationPlan, record: Record) -> N
 # A place that others have to leave
 
 
-async def _hold(context: Context, plan: FederationPlan, record: Record) -> None:
-    hold = _hold_of_plan(plan, record)
+async def _hold(context: Context, plan: FederationPlan, record: Record, decision: int) -> None:
+    hold = _hold_of_plan(plan, record, decision)
     known = hold_of(annotations_of(record))
     if hold.victims or known is None or known.clusters != hold.clusters:
-        record = await annotate(context, record, {HOLD_ANNOTATION: written(hold)}, tries=1)
+        record = await annotate(context, record, {HOLD_ANNOTATION: hold.text()}, tries=1)
     await evict(context, hold)
     await _refuse(context, plan, record)
 
 
-def _hold_of_plan(plan: FederationPlan, record: Record) -> Hold:
+def _hold_of_plan(plan: FederationPlan, record: Record, decision: int) -> Hold:
     victims = [
-        HoldVictim(
+        HeldVictim(
             unit=other.unit,
             uid=other.binding.metadata.uid,
             domain=cluster,
@@ -111,7 +102,14 @@ def _hold_of_plan(plan: FederationPlan, record: Record) -> Hold:
     ]
     seen = [other.binding.metadata.resource_version for other, _ in plan.evictions]
     version = max([record.version, *(int(text) for text in seen if text)])
-    return Hold(preemptor=plan.preemptor, version=version, clusters=plan.division, victims=tuple(victims))
+    return Hold(
+        preemptor=plan.preemptor,
+        policy=plan.policy,
+        version=version,
+        clusters=plan.division,
+        victims=tuple(victims),
+        decision=decision,
+    )
 
 
 # What the status says
@@ -126,32 +124,3 @@ async def _refuse(context: Context, plan: FederationPlan, record: Record) -> Non
         await context.event(record, "Normal", "Preempting", plan.message)
     elif plan.outcome == "Unschedulable" and known.get("message") != plan.message:
         await context.event(record, "Warning", "FailedScheduling", plan.message, once=True)
-
-
-# After a restart
-
-
-async def resume(context: Context, records: Iterable[Record]) -> None:
-    """Finish what was begun; only bindings that carry something of the scheduler's own are touched."""
-    for record in records:
-        try:
-            await _resume(context, record)
-        except (Conflict, NotFound) as moved_on:
-            _log.debug("%s needs no more help: %s", record.unit, moved_on)
-
-
-async def _resume(context: Context, record: Record) -> None:
-    facts = BindingFacts(record.manifest, Priority(0))
-    hold = hold_of(annotations_of(record))
-    if hold is not None and not facts.pending:
-        record = await annotate(context, record, {HOLD_ANNOTATION: None})
-    elif hold is not None:
-        await evict(context, hold)
-    if (lost := lost_by(record)) and not has_condition(record.data, SCHEDULED, "False"):
-        tasks = record.manifest.spec.graceful_eviction_tasks
-        messages = [task.message for task in tasks if task.from_cluster in lost and task.reason == PREEMPTED]
-        await say(context, record, "False", PREEMPTED, "; ".join(messages) or texts.left(lost))
-    elif (
-        PLACED_ANNOTATION in annotations_of(record) and not facts.pending and not has_condition(record.data, SCHEDULED)
-    ):
-        await say(context, record, "True", "Success", texts.scheduled(facts.held))

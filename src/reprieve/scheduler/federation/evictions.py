@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.manifests.kinds import BINDINGS
 from reprieve.model.clock import timestamp
+from reprieve.model.names import key_of, kind_of
 from reprieve.policies.federation.bindings import PREEMPTED
-from reprieve.policies.federation.holds import EVICTED_ANNOTATION, Eviction, Hold, HoldVictim, evictions_of, written
-from reprieve.scheduler.context import Context
-from reprieve.scheduler.federation.annotations import annotations_of, say, together
+from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, Eviction, evictions_of, written
+from reprieve.scheduler.context import Context, annotations_of, together
+from reprieve.scheduler.federation.annotations import say
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.writing import TRIES, modify
@@ -26,19 +28,21 @@ GRACE_ANNOTATION = "reprieve.scheduling/eviction-grace-seconds"
 async def evict(context: Context, hold: Hold) -> None:
     """Tell every victim of a hold that has not been told yet, several at once."""
     await together(_evict(context, hold, victims) for victims in _by_unit(hold.victims))
+    context.log.carried_out(hold)
 
 
-def _by_unit(victims: Iterable[HoldVictim]) -> list[list[HoldVictim]]:
+def _by_unit(victims: Iterable[HeldVictim]) -> list[list[HeldVictim]]:
     """Whoever leaves several clusters is told in one write."""
-    units: dict[str, list[HoldVictim]] = {}
+    units: dict[str, list[HeldVictim]] = {}
     for victim in victims:
-        units.setdefault(victim.unit, []).append(victim)
+        if kind_of(victim.unit) == BINDINGS.kind:
+            units.setdefault(victim.unit, []).append(victim)
     return list(units.values())
 
 
-async def _evict(context: Context, hold: Hold, victims: list[HoldVictim]) -> None:
+async def _evict(context: Context, hold: Hold, victims: list[HeldVictim]) -> None:
     """Tell one binding to leave some of its clusters, unless it was told before, has left, or is another one."""
-    _, namespace, name = victims[0].unit.split("/")
+    namespace, name = key_of(victims[0].unit)
     for _ in range(TRIES):
         try:
             record = await context.store.get(BINDINGS, name, namespace)
@@ -50,12 +54,13 @@ async def _evict(context: Context, hold: Hold, victims: list[HoldVictim]) -> Non
             continue
         except NotFound:
             return None
+        context.log.told(hold, victims[0])
         context.absorb(record)
         return await _tell(context, record, leaves)
     raise Conflict(f"{victims[0].unit} has changed {TRIES} times in a row")
 
 
-async def _tell(context: Context, record: Record, leaves: list[HoldVictim]) -> None:
+async def _tell(context: Context, record: Record, leaves: list[HeldVictim]) -> None:
     try:
         record = await say(context, record, "False", PREEMPTED, "; ".join(victim.message for victim in leaves))
     except (Conflict, NotFound):
@@ -64,7 +69,7 @@ async def _tell(context: Context, record: Record, leaves: list[HoldVictim]) -> N
         await context.event(record, "Normal", PREEMPTED, victim.message)
 
 
-def _still_there(record: Record, hold: Hold, victims: list[HoldVictim]) -> list[HoldVictim]:
+def _still_there(record: Record, hold: Hold, victims: list[HeldVictim]) -> list[HeldVictim]:
     told = evictions_of(annotations_of(record))
     here = {target["name"] for target in record.data["spec"].get("clusters") or ()}
     return [
@@ -76,7 +81,7 @@ def _still_there(record: Record, hold: Hold, victims: list[HoldVictim]) -> list[
     ]
 
 
-def _leave(data: dict[str, Any], context: Context, hold: Hold, leaves: list[HoldVictim]) -> None:
+def _leave(data: dict[str, Any], context: Context, hold: Hold, leaves: list[HeldVictim]) -> None:
     spec, said = data["spec"], data["metadata"].setdefault("annotations", {})
     messages = {victim.domain: victim.message for victim in leaves}
     replicas = {target["name"]: target.get("replicas") or _unknown(spec) for target in spec["clusters"]}

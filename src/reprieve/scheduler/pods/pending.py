@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 
-from reprieve.cli.figures import Waiting
 from reprieve.engine.nodes.units import workload_group_name
 from reprieve.manifests.pods import Pod
-from reprieve.model.names import Key
-from reprieve.world import PodFacts, World
+from reprieve.model.names import Key, UnitName, kind_of, parts_of, unit_name
+from reprieve.policies.podgroup.entry import PodGroupEntry
+from reprieve.policies.podgroup.groups import Groups
+from reprieve.policies.registry import Asked, Policies, Preemptor
+from reprieve.world import PodFacts
 
 
 class PendingUnits:
     """Units on nodes that are this scheduler's to place. Pods that name another scheduler are none of its business."""
 
-    def __init__(self, world: World, deciding: Deciding, names: Collection[str]) -> None:
-        self._world = world
-        self._deciding = deciding
+    def __init__(self, policies: Policies, names: Collection[str]) -> None:
+        self._world = policies.world
+        self._policies = policies
+        self._podgroups: PodGroupEntry = policies["podgroup"]
+        self._groups: Groups = self._podgroups.groups
         self._names = frozenset(names)
-        self._unit_of: dict[Key, str] = {}
+        self._unit_of: dict[Key, UnitName] = {}
         self._members: dict[str, dict[Key, None]] = {}
         self._nominated: dict[str, dict[Key, None]] = {}
         self._place_of: dict[Key, str] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._members))
 
     def __contains__(self, unit: str) -> bool:
         return unit in self._members
@@ -32,13 +33,13 @@ class PendingUnits:
     def mine(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self._names
 
-    def update(self, key: Key) -> tuple[str, str]:
-        """A pod has changed: the unit it waited with, and the one it waits with now; empty where it does not wait."""
-        before = self._unit_of.pop(key, "")
+    def update(self, key: Key) -> tuple[UnitName | None, UnitName | None]:
+        """A pod has changed: the unit it waited with, and the one it waits with now; None: it does not wait."""
+        before = self._unit_of.pop(key, None)
         if before:
             self._leave(before, key)
         facts = self._world.pods.get(key)
-        after = self.unit_of(facts) if facts is not None and facts.pending and self.mine(facts.pod) else ""
+        after = self.unit_of(facts) if facts is not None and facts.pending and self.mine(facts.pod) else None
         if after:
             self._unit_of[key] = after
             self._members.setdefault(after, {})[key] = None
@@ -61,25 +62,25 @@ class PendingUnits:
             self._place_of[key] = facts.nominated
             self._nominated.setdefault(facts.nominated, {})[key] = None
 
-    def unit_of(self, facts: PodFacts) -> str:
+    def unit_of(self, facts: PodFacts) -> UnitName:
         """The pod itself, or the group that it names, whether that exists yet or not."""
         spec = facts.pod.spec
         namespace = facts.key[0]
         if spec.workload_ref is not None:
             return workload_group_name(namespace, spec.workload_ref)
-        if spec.scheduling_group is not None and self._deciding.settings.gate("GenericWorkload"):
-            return f"PodGroup/{namespace}/{spec.scheduling_group.pod_group_name}"
+        if spec.scheduling_group is not None and self._policies.settings.gate("GenericWorkload"):
+            return unit_name("PodGroup", namespace, spec.scheduling_group.pod_group_name)
         return facts.unit
 
-    def waiting(self, unit: str) -> Waiting | None:
+    def waiting(self, unit: str) -> Preemptor | None:
         """A unit with its pods; None: it does not wait any more, or its group does not exist yet."""
         pods = self.pods(unit)
         if not pods:
             return None
-        if unit.startswith("Pod/"):
-            return pod_alone(pods[0])
-        known = self._deciding.groups.name_of(pods[0])
-        return self._deciding.as_group(known, pods) if known else None
+        if kind_of(unit) == "Pod":
+            return self._policies.find(Asked(*parts_of(unit)))
+        known = self._groups.name_of(pods[0])
+        return self._podgroups.preemptor(known, pods) if known else None
 
     def pods(self, unit: str) -> list[PodFacts]:
         return [self._world.pods[key] for key in self._members.get(unit, ()) if key in self._world.pods]
@@ -95,8 +96,8 @@ class PendingUnits:
         if first is None or first not in self._world.pods:
             return 0
         facts = self._world.pods[first]
-        if unit.startswith("Pod/") or self._deciding.groups.name_of(facts):
-            return self._deciding.groups.priority_of(facts)
+        if kind_of(unit) == "Pod" or self._groups.name_of(facts):
+            return self._groups.priority_of(facts)
         return max(facts.priority for facts in self.pods(unit))
 
     def nominated_to(self, node: str) -> list[PodFacts]:
@@ -107,13 +108,12 @@ class PendingUnits:
         """Those of them that are this scheduler's to place: nobody else's nomination is touched."""
         return [facts for facts in self.nominated_to(node) if self.mine(facts.pod)]
 
-    def of_group(self, kind: str, namespace: str, name: str) -> list[str]:
+    def of_group(self, kind: str, namespace: str, name: str) -> Sequence[str]:
         """The units that are a group or a part of it: the pod group itself, those of a Workload, those below."""
         if kind == "PodGroup":
-            unit = f"PodGroup/{namespace}/{name}"
-            return [unit] if unit in self._members else []
+            return [unit for unit in (unit_name(kind, namespace, name),) if unit in self._members]
         if kind == "Workload":
-            return [unit for unit in self._members if unit.startswith(f"Workload/{namespace}/{name}/")]
-        groups = self._deciding.groups
-        here = (unit for unit in self._members if unit.startswith(f"PodGroup/{namespace}/"))
-        return [unit for unit in here if groups.below(unit, name)]
+            beginning = unit_name(kind, namespace, f"{name}/")
+            return [unit for unit in self._members if unit.startswith(beginning)]
+        here = [UnitName(unit) for unit in self._members if parts_of(unit)[:2] == ("PodGroup", namespace)]
+        return [unit for unit in here if self._groups.below(unit, name)]

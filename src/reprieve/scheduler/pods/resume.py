@@ -4,7 +4,7 @@
    Whoever may write annotations but no status cannot make anybody leave.
 2. Where nobody has been told yet, the decision is simply made again. Where somebody has, the rest is told, as long as
    the place can still be had and the victims still rank below.
-3. A group of which a part is bound gets the rest of its places, if they are still free; and before anything is decided.
+3. A group of which a part is bound gets the rest of its places, where its pods still fit; before anything is decided.
 4. A group that leaves as a whole, and of which a part has left, leaves. Anybody else who was marked for a preemptor
    that is gone stays.
 """
@@ -14,12 +14,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.holds import HeldVictim, Hold, hold_of
 from reprieve.manifests.kinds import PODS
-from reprieve.scheduler.holds import HeldVictim, Hold, hold_of
-from reprieve.scheduler.mirror import Mirror
-from reprieve.scheduler.pods.effects import PodEffects, is_target
+from reprieve.model.names import parts_of
+from reprieve.policies.nominations import still_below
+from reprieve.policies.podgroup.broken_groups import is_broken
+from reprieve.policies.podgroup.entry import PodGroupEntry
+from reprieve.policies.queue.entry import QueueEntry
+from reprieve.scheduler.context import annotations_of
+from reprieve.scheduler.lanes import Services
+from reprieve.scheduler.pods.effects import PodEffects
+from reprieve.scheduler.pods.evictions import PodEvictions, is_target
 from reprieve.scheduler.pods.pending import PendingUnits
+from reprieve.scheduler.pods.room import Room
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
@@ -31,11 +38,17 @@ _log = logging.getLogger(__name__)
 class ResumePods:
     """Looks at all pods once, before the first decision."""
 
-    def __init__(self, mirror: Mirror, deciding: Deciding, pending: PendingUnits, effects: PodEffects) -> None:
-        self._mirror = mirror
-        self._deciding = deciding
+    def __init__(
+        self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: Room
+    ) -> None:
+        self._mirror = services.context.mirror
+        self._podgroups: PodGroupEntry = services.policies["podgroup"]
+        self._queues: QueueEntry = services.policies["queue"]
+        self._units = services.policies.nodes.table.units
         self._pending = pending
         self._effects = effects
+        self._evictions = evictions
+        self._room = room
 
     async def run(self) -> None:
         await self._each(self._resume)
@@ -52,11 +65,11 @@ class ResumePods:
     # Holds
 
     async def _resume(self, record: Record) -> None:
-        hold = hold_of(record)
+        hold = hold_of(annotations_of(record))
         facts = self._mirror.world.pods.get(record.key)
         if hold is None or facts is None or not self._pending.mine(facts.pod):
             return
-        if hold.preemptor != self._pending.unit_of(facts) and hold.preemptor != self._deciding.groups.name_of(facts):
+        if hold.preemptor not in (self._pending.unit_of(facts), self._podgroups.groups.name_of(facts)):
             return
         if hold.members:
             await self._resume_group(hold)
@@ -64,72 +77,38 @@ class ResumePods:
             await self._resume_pod(record, facts, hold)
 
     async def _resume_pod(self, record: Record, facts: PodFacts, hold: Hold) -> None:
-        if self._begun(hold) and self._within_reach(facts.nominated):
-            await self._effects.evict(self._those_below(hold, facts.priority))
-        elif not self._begun(hold):
+        if not self._evictions.begun(hold):
             await self._effects.clear(record)
+        elif self._room.could_fit_on(facts, [facts.nominated]):
+            await self._tell_the_rest(hold, facts.priority)
 
     async def _resume_group(self, hold: Hold) -> None:
-        members = [facts for unit, uid in hold.members.items() if (facts := self._member(unit, uid)) is not None]
+        members = [facts for unit, uid in hold.members.items() if (facts := self._pod(unit, uid)) is not None]
         waiting = [facts for facts in members if facts.pending and facts.nominated == hold.placement.get(facts.unit)]
         if not waiting:
             return
-        priority = min(self._deciding.pods.table.units.scheduling_priority(facts) for facts in waiting)
-        if self._begun(hold):
-            await self._effects.evict(self._those_below(hold, priority))
-        if any(facts.node for facts in members):
-            for facts in waiting:
-                if self._fits(facts):
-                    await self._effects.bind_each([(facts, facts.nominated)])
+        if self._evictions.begun(hold):
+            await self._tell_the_rest(hold, min(self._units.scheduling_priority(facts) for facts in waiting))
+        preemptor = self._pending.waiting(hold.preemptor)
+        if preemptor is None or not any(facts.node for facts in members):
+            return
+        for facts in waiting:
+            if self._podgroups.policy.still_fits(preemptor.facts, facts, facts.nominated):
+                await self._effects.bind_each([(facts, facts.nominated)])
 
-    def _member(self, unit: str, uid: str) -> PodFacts | None:
-        record = self._effects.pod(unit)
-        return self._mirror.world.pods.get(record.key) if record is not None and record.uid == uid else None
-
-    def _begun(self, hold: Hold) -> bool:
-        """Whether any victim has been told, or has gone."""
-        return any(self._told(victim) for victim in hold.victims)
-
-    def _told(self, victim: HeldVictim) -> bool:
-        record = self._effects.pod(victim.unit)
-        return record is None or record.uid != victim.uid or is_target(record)
-
-    def _those_below(self, hold: Hold, priority: int) -> Hold:
-        """Between queues an equal priority may have to go, too."""
-        most = priority if self._deciding.queues is not None else priority - 1
-        units = self._deciding.pods.table.units
-
-        def below(victim: HeldVictim) -> bool:
-            record = self._effects.pod(victim.unit)
-            facts = self._mirror.world.pods.get(record.key) if record is not None else None
-            return facts is not None and units.of(facts).priority <= most
-
-        return Hold(
-            preemptor=hold.preemptor,
-            victims=[victim for victim in hold.victims if below(victim)],
-            placement=hold.placement,
-            members=hold.members,
-            decision=hold.decision,
+    async def _tell_the_rest(self, hold: Hold, priority: int) -> None:
+        between_queues = self._queues.policy is not None
+        await self._evictions.evict(
+            still_below(hold, priority, self._units, self._victim, between_queues=between_queues)
         )
 
-    def _within_reach(self, node: str) -> bool:
-        table = self._synced()
-        index = table.index.get(node)
-        return index is not None and not table.unschedulable[index]
+    def _victim(self, victim: HeldVictim) -> PodFacts | None:
+        return self._pod(victim.unit, victim.uid)
 
-    def _fits(self, facts: PodFacts) -> bool:
-        table = self._synced()
-        index = table.index.get(facts.nominated)
-        if index is None:
-            return False
-        return all(
-            units <= int(table.allocatable[table.row(name), index]) - int(table.used[table.row(name), index])
-            for name, units in facts.requests.items()
-        )
-
-    def _synced(self) -> NodeTable:
-        self._deciding.pods.table.sync()
-        return self._deciding.pods.table
+    def _pod(self, unit: str, uid: str) -> PodFacts | None:
+        name = parts_of(unit)
+        facts = self._mirror.world.pods.get(name.key) if name.kind == PODS.kind else None
+        return facts if facts is not None and facts.pod.metadata.uid == uid else None
 
     # Those who were marked
 
@@ -139,32 +118,15 @@ class ResumePods:
         facts = self._mirror.world.pods.get(record.key)
         if facts is None or not facts.node:
             return
-        group = self._synced().units.of(facts).group
-        if group and self._broken(facts, group):
-            rest = HeldVictim(record.unit, record.uid, loop.rest_of_its_group(group))
-            await self._effects.evict(Hold(preemptor=record.unit, victims=[rest]))
+        if is_broken(facts, self._units, self._mirror.world.pods.values()):
+            message = loop.rest_of_its_group(self._units.of(facts).group or facts.unit)
+            rest = HeldVictim(unit=record.unit, uid=record.uid, message=message)
+            await self._evictions.evict(Hold(preemptor=record.unit, victims=(rest,)))
         else:
-            await self._effects.unmark(record)
+            await self._evictions.unmark(record)
 
     def _held_by_somebody(self, record: Record) -> bool:
         """Whether a preemptor that waits still counts on it."""
-        holds = (hold_of(self._effects.record(facts)) for facts in self._mirror.world.pending() if facts.nominated)
+        waiting = (facts.pod for facts in self._mirror.world.pending() if facts.nominated)
+        holds = (hold_of(pod.metadata.annotations) for pod in waiting)
         return any(victim.uid == record.uid for hold in holds if hold is not None for victim in hold.victims)
-
-    def _broken(self, facts: PodFacts, group: str) -> bool:
-        """Whether a part of the group has left already, or is about to."""
-        units = self._synced().units
-        mates = [other for other in self._mirror.world.pods.values() if units.of(other).group == group]
-        running = [other for other in mates if other.node]
-        staying = [other for other in running if not other.pod.terminating]
-        done = [other for other in mates if other.pod.status.phase == "Succeeded"]
-        return len(staying) < max(len(running), self._least(facts) - len(done))
-
-    def _least(self, facts: PodFacts) -> int:
-        """How many pods its group cannot be without."""
-        units, spec, namespace = self._synced().units, facts.pod.spec, facts.key[0]
-        if spec.workload_ref is not None:
-            found = units.workload_group(namespace, spec.workload_ref)
-            return (found[1].policy.min_count or 0) if found else 0
-        path = units.group_path(namespace, spec.scheduling_group.pod_group_name) if spec.scheduling_group else []
-        return (path[0].policy.min_count or 0) if path else 0

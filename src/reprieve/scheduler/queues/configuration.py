@@ -15,7 +15,7 @@ from reprieve.manifests.admission import admit_all
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration
-from reprieve.scheduler.context import Context
+from reprieve.scheduler.context import Context, annotations_of
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
@@ -86,7 +86,7 @@ class QueueConfigurations:
 
     def _fall_back(self, source: Record) -> bool:
         """After a restart nothing is in force yet: the last good one is in the annotation."""
-        written = (source.metadata.get("annotations") or {}).get(ACCEPTED)
+        written = annotations_of(source).get(ACCEPTED)
         if self._text is not None or not written:
             return False
         accepted, _ = read_queues(written)
@@ -98,7 +98,7 @@ class QueueConfigurations:
         return True
 
     async def _accept(self, source: Record, text: str) -> None:
-        if not self._writes or (source.metadata.get("annotations") or {}).get(ACCEPTED) == text:
+        if not self._writes or annotations_of(source).get(ACCEPTED) == text:
             return
         patch: dict[str, Any] = {"metadata": {"annotations": {ACCEPTED: text}}}
         try:

@@ -8,19 +8,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from reprieve import texts
+from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
 from reprieve.model.clock import precise_timestamp
+from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.policy import Nominee
-from reprieve.scheduler.context import Context
-from reprieve.scheduler.holds import HOLD, HeldVictim, Hold, hold_of
+from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
@@ -49,19 +49,19 @@ class QuotaEffects:
         status = {"admission": admission, "conditions": self._conditions(record, conditions, optional=_OVER)}
         changed = await self._write_status(record, status)
         await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
-        await self._let_go(changed)
+        await self.let_go(changed)
 
-    async def preempt(self, nominee: Nominee, plan: Plan, decision: int) -> Hold:
-        """Hold the decision, then tell everybody in the plan that they have to go."""
+    async def preempt(self, nominee: Nominee, plan: Plan, decision: int) -> dict[str, int]:
+        """Hold the decision, then tell everybody in the plan that they have to go; for so many pods of each set."""
         record = self._known(nominee.facts.unit)
-        victims = [made for victim in plan.victims if (made := self._victim(victim, nominee)) is not None]
+        victims = tuple(made for victim in plan.victims if (made := self._victim(victim, nominee)) is not None)
         counts = {group.name: group.size for group in nominee.assignment.pod_sets}
-        hold = Hold(preemptor=nominee.facts.unit, victims=victims, counts=counts, decision=decision)
-        record = await self._patch(record, {"metadata": {"annotations": {HOLD: hold.text()}}})
+        hold = Hold(preemptor=nominee.facts.unit, policy=plan.policy, victims=victims, counts=counts, decision=decision)
+        record = await self._patch(record, {"metadata": {"annotations": {HOLD_ANNOTATION: hold.text()}}})
         await self.evict(hold)
         await self.refuse(nominee, plan)
         await self._context.event(record, "Normal", "Preempting", plan.message, decision=decision)
-        return hold
+        return counts
 
     def _victim(self, victim: Victim, nominee: Nominee) -> HeldVictim | None:
         record = self._find(victim.unit)
@@ -72,11 +72,18 @@ class QuotaEffects:
             nominee.facts.unit, texts.describe(victim.reason), path(nominee.queue), path(target.facts.queue)
         )
         return HeldVictim(
-            victim.unit, record.uid, message, ends=victim.ends, reason=victim.reason.rule, since=_since(record)
+            unit=victim.unit,
+            uid=record.uid,
+            message=message,
+            ends=victim.ends,
+            reason=victim.reason.rule,
+            since=_since(record),
         )
 
     async def evict(self, hold: Hold) -> None:
-        await asyncio.gather(*(self._evict(victim, hold) for victim in hold.victims))
+        """Tell every victim of a hold that has not been told yet."""
+        await together(self._evict(victim, hold) for victim in hold.victims)
+        self._context.log.carried_out(hold)
 
     async def _evict(self, victim: HeldVictim, hold: Hold) -> None:
         for _ in range(_TRIES):
@@ -102,12 +109,13 @@ class QuotaEffects:
             "Preempted": ("True", victim.reason, victim.message),
         }
         changed = await self._write_status(record, {"conditions": self._conditions(record, conditions)})
+        self._context.log.told(hold, victim)
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
     async def refuse(self, nominee: Nominee, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
         """Say why a workload waits, and tell it where that is news; what it held may be of no use any more."""
         if gives_up:
-            await self._let_go(self._known(nominee.facts.unit))
+            await self.let_go(self._known(nominee.facts.unit))
         changed = await self.say_pending(nominee.facts.unit, plan.message)
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
@@ -127,33 +135,19 @@ class QuotaEffects:
         conditions = {"QuotaReserved": ("False", "Pending", message)}
         return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
 
-    async def resume(self) -> dict[str, dict[str, int]]:
-        """After a restart: tell the rest of the victims of everybody who still waits. Who that is, and how large."""
-        unfinished = {}
-        for record in self._context.mirror.all(QUOTA_WORKLOADS):
-            hold = hold_of(record)
-            if hold is None:
-                continue
-            if hold.preemptor != record.unit or not _waits(record):
-                await self._let_go(record)
-            else:
-                unfinished[record.unit] = hold.counts
-                await self.evict(hold)
-        return unfinished
-
-    async def _let_go(self, record: Record) -> None:
+    async def let_go(self, record: Record) -> None:
         """A hold that is over must not be there when the workload waits again, for others."""
-        if HOLD in (record.metadata.get("annotations") or {}):
-            await self._patch(record, {"metadata": {"annotations": {HOLD: None}}})
+        if HOLD_ANNOTATION in annotations_of(record):
+            await self._patch(record, {"metadata": {"annotations": {HOLD_ANNOTATION: None}}})
 
     # Parts
 
     def _find(self, unit: str) -> Record | None:
-        _, namespace, name = unit.split("/")
-        return self._context.mirror.get(QUOTA_WORKLOADS, name, namespace)
+        kind, namespace, name = parts_of(unit)
+        return self._context.mirror.get(QUOTA_WORKLOADS, name, namespace) if kind == QUOTA_WORKLOADS.kind else None
 
     def _known(self, unit: str) -> Record:
-        _, namespace, name = unit.split("/")
+        namespace, name = key_of(unit)
         return self._context.mirror.known(QUOTA_WORKLOADS, name, namespace)
 
     def _conditions(
@@ -237,9 +231,3 @@ def _since(record: Record) -> str:
     """Since when it has its quota."""
     found = _condition(record, "QuotaReserved")
     return str(found.get("lastTransitionTime", "")) if found is not None and found.get("status") == "True" else ""
-
-
-def _waits(record: Record) -> bool:
-    """Whether it still asks for quota."""
-    admitted = bool(record.data.get("status", {}).get("admission"))
-    return not admitted and record.data["spec"].get("active", True) and not _holds(record, "Finished")

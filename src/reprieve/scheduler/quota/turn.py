@@ -6,19 +6,16 @@ One that has preempted keeps its turn until it is admitted, or there is no place
 
 from __future__ import annotations
 
-import asyncio
 from math import inf
 
 from reprieve import texts
 from reprieve.engine.plan import Plan
-from reprieve.model.clock import Clock
 from reprieve.policies.quota import plans as quota_plans
 from reprieve.policies.quota.cycle import Verdict, cycle
-from reprieve.policies.quota.policy import QuotaPolicy, Sizes
+from reprieve.policies.quota.policy import Sizes
 from reprieve.policies.quota.workloads import WorkloadFacts
-from reprieve.scheduler.decision_log import Journal
+from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.quota.effects import QuotaEffects
-from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.texts import events as loop
 from reprieve.world import microseconds
@@ -31,79 +28,48 @@ _SECOND = 1_000_000
 class AdmitWorkloads:
     """Runs quota cycles, and has their verdicts carried out."""
 
-    def __init__(
-        self,
-        policy: QuotaPolicy,
-        queue: SchedulingQueue,
-        effects: QuotaEffects,
-        journal: Journal,
-        clock: Clock,
-        *,
-        shadow: bool,
-    ) -> None:
-        self._policy = policy
-        self._queue = queue
+    def __init__(self, services: Services, effects: QuotaEffects) -> None:
+        self._services = services
+        self._policy = services.policies["quota"].policy
+        self._queue = services.queue
+        self._log = services.context.log
         self._effects = effects
-        self._journal = journal
-        self._clock = clock
-        self._shadow = shadow
-        self._parked: set[str] = set()
-        self._held: dict[str, Sizes] = {}
+        self.parked: set[str] = set()
+        self.held: dict[str, Sizes] = {}
+        """Who has preempted and keeps its turn, and how large its pod sets were then."""
 
-    async def resume(self) -> None:
-        """After a restart: finish what was begun, and keep the turn of those for whom somebody has made way."""
-        self._held = dict(await self._effects.resume())
-
-    def wake(self) -> None:
-        """There is somebody new, or something has changed."""
-        self._queue.push(CYCLE, self._importance())
-
-    def _importance(self) -> int:
-        """That of the most important workload that waits: more important pods have their turn between two cycles."""
-        waiting = self._policy.quota.waiting.values()
-        return max((queue[0].boosted for queue in waiting if queue), default=0)
-
-    def unpark(self, unit: str = "") -> None:
-        """Quota became free, or the queues changed: all are worth another try; or this one, which changed itself."""
-        if unit:
-            self._parked.discard(unit)
-        else:
-            self._parked.clear()
-        self.wake()
-
-    def pending(self) -> dict[str, int]:
-        """How many wait in each cluster queue."""
-        return {name: len(waiting) for name, waiting in self._policy.quota.waiting.items()}
-
-    async def turn(self) -> None:
-        started = asyncio.get_running_loop().time()
-        self._policy.quota.at(microseconds(self._clock()))
-        verdicts = cycle(self._policy, self._parked, self._held)
+    async def turn(self) -> bool:
+        """Whether another cycle may come to other verdicts; else the cycle waits, or is tried again."""
+        started = self._services.elapsed()
+        self._policy.quota.at(microseconds(self._services.context.clock()))
+        verdicts = cycle(self._policy, self.parked, self.held)
         plans = [quota_plans.plan(self._policy, verdict) for verdict in verdicts]
-        seconds = asyncio.get_running_loop().time() - started
-        numbers = [self._journal.decided(plan, seconds) for plan in plans]
+        seconds = self._services.elapsed() - started
+        numbers = [self._log.decided(plan, seconds) for plan in plans]
         done = [
             await self._carry_out(verdict, plan, number)
             for verdict, plan, number in zip(verdicts, plans, numbers, strict=True)
         ]
         if any(refused is None for refused in done):
-            return self._queue.failed(CYCLE)
-        if any(done):
+            self._queue.failed(CYCLE)
+        elif any(done):
             self._queue.done(CYCLE)
-            return self.wake()
-        if not self._shadow:
-            await self._tell_the_rest()
-        return self._queue.unschedulable(CYCLE, self._next_moment(plans))
+            return True
+        else:
+            if not self._services.shadow:
+                await self._tell_the_rest()
+            self._queue.unschedulable(CYCLE, self._next_moment(plans))
+        return False
 
     async def _carry_out(self, verdict: Verdict, plan: Plan, number: int) -> bool | None:
         """Whether another cycle may come to other verdicts; None: the store refused, so it has to be decided again."""
         try:
-            return self._shadowed(verdict) if self._shadow else await self._act(verdict, plan, number)
+            return self._shadowed(verdict) if self._services.shadow else await self._act(verdict, plan, number)
         except (Conflict, NotFound):
             return None
 
     def _shadowed(self, verdict: Verdict) -> bool:
-        self._parked.add(verdict.nominee.facts.unit)
+        self.parked.add(verdict.nominee.facts.unit)
         return True
 
     async def _act(self, verdict: Verdict, plan: Plan, number: int) -> bool:
@@ -111,16 +77,16 @@ class AdmitWorkloads:
         match verdict.outcome:
             case "Fits":
                 await self._effects.admit(nominee, plan, number)
-                self._held.pop(unit, None)
+                self.held.pop(unit, None)
             case "Preempt":
-                self._held[unit] = (await self._effects.preempt(nominee, plan, number)).counts
+                self.held[unit] = await self._effects.preempt(nominee, plan, number)
             case "Unschedulable":
                 await self._effects.refuse(nominee, plan, number, gives_up=True)
-                self._held.pop(unit, None)
-                self._parked.add(unit)
+                self.held.pop(unit, None)
+                self.parked.add(unit)
             case _:
                 await self._effects.refuse(nominee, plan, number)
-        self._journal.acted(plan, number)
+        self._log.acted(plan, number, fits="admitted")
         return verdict.outcome in ("Fits", "Unschedulable")
 
     async def _tell_the_rest(self) -> None:

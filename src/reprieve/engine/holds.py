@@ -1,0 +1,79 @@
+"""What a preemptor holds while its victims leave, written on the preemptor itself: one form for every policy.
+
+A decision is carried out by many writes, and the scheduler may die between any two. So the first write of all is the
+decision: who goes, and where the preemptor then goes. Whoever starts next reads it and does what is left to do. Nobody
+is chosen twice, and nobody has left in vain.
+
+What cannot be read, because somebody changed it by hand, holds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+HOLD_ANNOTATION = "reprieve.scheduling/hold"
+HeldUnit = Annotated[str, Meta(pattern=r"^[A-Za-z]+/[^/]+/[^/]+$")]
+"""Kind, namespace and name: whatever else stands in an annotation, somebody else has written it."""
+Replicas = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
+
+class HeldVictim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Somebody who has to go: this one, and no later one of the same name."""
+
+    unit: HeldUnit
+    uid: str
+    domain: str = ""
+    """What it has to leave, where it may stay in others: a member cluster."""
+    message: str = ""
+    reason: str = ""
+    ends: bool = False
+    """It is not to come back."""
+    since: str = ""
+    """Since when it has the quota that it is to give back. It may come back, as the same one."""
+    pdb_violation: bool = False
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A decision that is being carried out."""
+
+    preemptor: str = ""
+    policy: str = ""
+    victims: tuple[HeldVictim, ...] = ()
+    placement: dict[HeldUnit, str] = {}
+    """Unit to node, for a group: where each of its pods goes."""
+    members: dict[HeldUnit, str] = {}
+    """Unit to uid, for a group: which pods these are. Later ones of the same names have no place yet."""
+    counts: dict[str, int] = {}
+    """Pod sets of a quota workload: for so many pods of each it has preempted, and more it does not get."""
+    clusters: dict[str, Replicas] = {}
+    """Replicas by member cluster: the place that is held against whoever does not rank above the preemptor."""
+    version: int = 0
+    """The highest of all that are part of it when it was decided: of two holds with a victim in common, the later one
+    has the higher version."""
+    decision: int = 0
+
+    def text(self) -> str:
+        """As it stands in the annotation."""
+        return msgspec.json.encode(self).decode()
+
+    def only(self, victims: Iterable[HeldVictim]) -> Hold:
+        """The same for some of the victims."""
+        return msgspec.structs.replace(self, victims=tuple(victims))
+
+
+_DECODER = msgspec.json.Decoder(Hold)
+
+
+def hold_of(annotations: Mapping[str, str]) -> Hold | None:
+    """The hold that annotations carry; None: there is none, or none that can be read."""
+    text = annotations.get(HOLD_ANNOTATION)
+    if not text:
+        return None
+    try:
+        return _DECODER.decode(text)
+    except (msgspec.DecodeError, UnicodeError):
+        return None

@@ -1,0 +1,74 @@
+"""The lane of bindings, which go to member clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.engine.holds import HOLD_ANNOTATION
+from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS
+from reprieve.model.conditions import has_condition
+from reprieve.policies.federation.bindings import FINISHED
+from reprieve.scheduler.context import annotations_of
+from reprieve.scheduler.federation.resume import resume
+from reprieve.scheduler.federation.turn import ScheduleBindings
+from reprieve.scheduler.lanes import Helps, Lane, Services
+from reprieve.scheduler.mirror import Seen
+from reprieve.stores.records import Record
+from reprieve.texts import events as loop
+
+
+class BindingLane(Lane):
+    """Puts bindings into the queue as they change; all of them are woken when a cluster changes or is left."""
+
+    kinds = frozenset({BINDINGS.kind, CLUSTER_BINDINGS.kind})
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._context = services.context
+        self._queue = services.queue
+        self._schedule = ScheduleBindings(services)
+        self._stirred = False
+
+    async def turn(self, unit: str) -> None:
+        await self._schedule.turn(unit)
+
+    async def resume(self) -> None:
+        await resume(self._context)
+
+    def stirred(self) -> bool:
+        return self._stirred
+
+    def whom_it_helps(self) -> Helps:
+        self._stirred = False
+        return lambda _: True
+
+    async def react(self, seen: Seen) -> None:
+        if seen.resource in (BINDINGS, CLUSTER_BINDINGS):
+            self._binding(seen)
+        elif seen.resource == CLUSTERS:
+            self._stirred = True
+
+    def _binding(self, seen: Seen) -> None:
+        unit = seen.record.unit
+        facts = self._schedule.find(unit)
+        if facts is None or not facts.pending or facts.binding.spec.scheduler_name not in self._services.names:
+            self._queue.delete(unit)
+        elif _asks_anew(seen):
+            self._queue.push(unit, self._schedule.priority(facts))
+        if seen.old is not None and (seen.new is None or _used(seen.old) != _used(seen.new)):
+            self._stirred = True
+        if seen.old is None:
+            self._context.log.history.note(unit, "queued", loop.found_pending(unit))
+
+
+def _asks_anew(seen: Seen) -> bool:
+    old, new = seen.old, seen.new
+    return old is None or new is None or old.metadata.get("generation") != new.metadata.get("generation")
+
+
+def _used(record: Record) -> tuple[Any, ...]:
+    """What it takes from others: its places and those it leaves, so many of what size, unless it is over; its hold."""
+    spec = record.data.get("spec", {})
+    size = spec.get("replicaRequirements")
+    held = annotations_of(record).get(HOLD_ANNOTATION)
+    return spec.get("clusters"), spec.get("gracefulEvictionTasks"), size, has_condition(record.data, FINISHED), held

@@ -1,0 +1,139 @@
+"""The lane of what is placed on nodes: pods alone and groups of pods, by the pod, podgroup and queue policies.
+
+1. However many pods of a group change together, the group is queued once.
+2. A group is tried again when itself changes, and when a pod leaves it: it may have been refused because of that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reprieve.manifests.kinds import BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
+from reprieve.manifests.resource import Resource
+from reprieve.manifests.yunikorn import QueueConfiguration
+from reprieve.scheduler.lanes import Helps, Lane, Services
+from reprieve.scheduler.mirror import Seen, alike
+from reprieve.scheduler.pods.changes import asks_anew, keeps_away, looks_different, node_of, nomination_of, offers
+from reprieve.scheduler.pods.effects import PodEffects
+from reprieve.scheduler.pods.evictions import PodEvictions
+from reprieve.scheduler.pods.pending import PendingUnits
+from reprieve.scheduler.pods.resume import ResumePods
+from reprieve.scheduler.pods.room import Room
+from reprieve.scheduler.pods.turn import PlacePods
+from reprieve.scheduler.pods.wakeups import PodWakeups
+from reprieve.texts import events as loop
+
+_GROUPING = ("PodGroup", "CompositePodGroup", "Workload")
+_SCHEDULING = "scheduling.k8s.io"
+
+
+class PodLane(Lane):
+    """Puts pods and groups into the queue as they come, and wakes them."""
+
+    kinds = frozenset({"Pod", "PodGroup", "Workload"})
+
+    def __init__(self, services: Services) -> None:
+        self._world = services.world
+        self._queue = services.queue
+        self._history = services.context.log.history
+        self._pending = PendingUnits(services.policies, services.names)
+        room = Room(services.policies, services.context.clock)
+        evictions = PodEvictions(services.context)
+        effects = PodEffects(services.context, evictions)
+        self._place = PlacePods(services, self._pending, effects, evictions)
+        self._resume = ResumePods(services, self._pending, effects, evictions, room)
+        self._wakeups = PodWakeups(self._pending, services.policies, room)
+        self._changed: dict[str, None] = {}
+        """Units that have changed, to be queued at the end of the batch."""
+        self._queues: tuple[QueueConfiguration, ...] = ()
+        self._by_resource: dict[Resource, Callable[[Seen], None]] = {
+            PODS: self._pod,
+            NODES: self._node,
+            BUDGETS: self._looked_at,
+            PRIORITY_CLASSES: self._looked_at,
+            NAMESPACES: self._looked_at,
+        }
+
+    async def turn(self, unit: str) -> None:
+        await self._place.turn(unit)
+
+    async def resume(self) -> None:
+        await self._resume.run()
+
+    async def react(self, seen: Seen) -> None:
+        if seen.resource in self._by_resource:
+            self._by_resource[seen.resource](seen)
+        elif seen.resource.kind in _GROUPING and seen.resource.group == _SCHEDULING:
+            self._group(seen)
+
+    def settle(self) -> None:
+        configured = tuple(self._world.all(QueueConfiguration))
+        if configured != self._queues:
+            self._queues = configured
+            self._wakeups.everybody()
+        for unit in list(self._changed):
+            self._push(unit)
+            del self._changed[unit]
+        for unit in self._wakeups.next_in_line():
+            self._push(unit)
+
+    def _push(self, unit: str) -> None:
+        if unit in self._pending:
+            self._queue.push(unit, self._pending.priority(unit))
+
+    def stirred(self) -> bool:
+        return self._wakeups.something
+
+    def whom_it_helps(self) -> Helps:
+        return self._wakeups.whom_it_helps()
+
+    # Changes
+
+    def _pod(self, seen: Seen) -> None:
+        key = seen.record.key
+        before, after = self._pending.update(key)
+        if after and (after != before or asks_anew(seen)):
+            self._changed[after] = None
+        if before and before not in self._pending:
+            self._queue.delete(before)
+        elif before and before != after and not self._pending.has_place(key):
+            self._changed[before] = None
+        self._places(seen)
+        self._tell(seen, after, before)
+
+    def _places(self, seen: Seen) -> None:
+        """Where there is more room than before, and who is seen by others in another place or light."""
+        old, new = node_of(seen.old), node_of(seen.new)
+        left = {old, nomination_of(seen.old)} - {new, nomination_of(seen.new), ""}
+        for node in left:
+            self._wakeups.freed(node)
+        different = looks_different(seen)
+        if (left or different) and seen.old is not None and keeps_away(seen.old):
+            self._wakeups.everybody()
+        if new and (new != old or different):
+            self._wakeups.neighbours()
+
+    def _tell(self, seen: Seen, after: str | None, before: str | None) -> None:
+        if after and not before:
+            self._history.note(seen.record.unit, "queued", loop.found_pending(seen.record.unit))
+        elif seen.new is None:
+            self._history.note(seen.record.unit, "gone", loop.gone(seen.record.unit))
+
+    def _node(self, seen: Seen) -> None:
+        if seen.new is None:
+            self._wakeups.lost(seen.record.name)
+        elif seen.old is None or offers(seen.old) != offers(seen.new):
+            self._wakeups.freed(seen.record.name)
+            if seen.old is not None and seen.old.manifest.metadata.labels != seen.new.manifest.metadata.labels:
+                self._wakeups.everybody()  # who keeps others away there keeps them away from another place now
+
+    def _looked_at(self, _: Seen) -> None:
+        self._wakeups.everybody()
+
+    def _group(self, seen: Seen) -> None:
+        """Its own units; where it is decided over in another way, its pods on nodes may be easier to preempt, too."""
+        if seen.old is not None and seen.new is not None:
+            if alike(seen.old.manifest, seen.new.manifest):
+                return
+            self._wakeups.everybody()
+        self._changed |= dict.fromkeys(self._pending.of_group(seen.resource.kind, *seen.record.key))

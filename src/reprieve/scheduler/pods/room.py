@@ -1,0 +1,58 @@
+"""Is there room for a pod on some nodes, now or if others left? The answer of the search, for those who only ask.
+
+Nodes that a pod cannot reach (cordoned, tainted, of other labels than it asks for) have no room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from reprieve.engine.arrays import Mask
+from reprieve.engine.nodes.ledger import NOWHERE
+from reprieve.engine.nodes.view import NodeView
+from reprieve.model.clock import Clock
+from reprieve.model.names import Key
+from reprieve.policies.pod import PodPolicy
+from reprieve.policies.registry import Policies
+from reprieve.world import PodFacts, microseconds
+
+
+class Room:
+    """Room on the nodes of one world, as it is when it is asked for."""
+
+    def __init__(self, policies: Policies, clock: Clock) -> None:
+        self._nodes = policies.nodes
+        self._policy: PodPolicy = policies["pod"].policy
+        self._clock = clock
+
+    def is_gone(self, node: str) -> bool:
+        self._nodes.sync()
+        return self._nodes.index(node) == NOWHERE
+
+    def fits_on(
+        self,
+        facts: PodFacts,
+        nodes: Iterable[str],
+        apart_from: frozenset[Key] = frozenset(),
+    ) -> bool:
+        """Does it fit on any of these nodes, as things are? `apart_from`: nominated pods that do not count."""
+        return self._on(nodes, self._view(facts, apart_from=apart_from).fits)
+
+    def could_fit_on(self, facts: PodFacts, nodes: Iterable[str], priority: int | None = None) -> bool:
+        """Would it, if everybody below a priority left: its own, or the one of its group?"""
+        view = self._view(facts, priority)
+        below = self._nodes.table.ranked("priority", slice(0, self._nodes.table.size)) < view.priority
+        return self._on(nodes, view.capacity(below, 1) > 0)
+
+    def _on(self, nodes: Iterable[str], where: Mask) -> bool:
+        known = [index for name in nodes if (index := self._nodes.index(name)) != NOWHERE]
+        return bool(np.any(where[known])) if known else False
+
+    def _view(self, facts: PodFacts, priority: int | None = None, apart_from: frozenset[Key] = frozenset()) -> NodeView:
+        """That of the policy, which is kept, where nothing is special about the question."""
+        if (priority is None or priority == facts.priority) and not apart_from - {facts.key}:
+            return self._policy.view(facts, microseconds(self._clock())).nodes
+        self._nodes.sync()
+        return self._nodes.view(facts, priority=priority, apart_from=apart_from)

@@ -1,0 +1,45 @@
+"""How the scheduler finds pods and writes to their status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reprieve.manifests.kinds import PODS
+from reprieve.model.clock import timestamp
+from reprieve.model.names import parts_of
+from reprieve.scheduler.context import Context
+from reprieve.stores.records import Record
+from reprieve.world import PodFacts
+
+
+class PodWriter:
+    """Pods as the mirror has them; what is written, the mirror sees at once."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def record(self, facts: PodFacts) -> Record | None:
+        return self._context.mirror.get(PODS, facts.key[1], facts.key[0])
+
+    def find(self, unit: str) -> Record | None:
+        """The pod that a unit is; None: it is gone, or no pod."""
+        kind, namespace, name = parts_of(unit)
+        return self._context.mirror.get(PODS, name, namespace) if kind == PODS.kind else None
+
+    async def patch_status(self, record: Record, patch: dict[str, Any], *, fresh: bool = False) -> Record:
+        """`fresh`: refused when the pod has changed since it was read."""
+        changed = await self._context.store.patch(
+            PODS,
+            record.name,
+            record.namespace,
+            patch,
+            "strategic",
+            subresource="status",
+            uid=record.uid,
+            version=record.version if fresh else None,
+        )
+        self._context.absorb(changed)
+        return changed
+
+    def now(self) -> str:
+        return timestamp(self._context.clock())

@@ -17,10 +17,8 @@ from reprieve.manifests.meta import Manifest, PreemptionPolicy, find_condition
 from reprieve.manifests.pods import Pod, pod_slots
 from reprieve.manifests.priorities import PriorityClasses
 from reprieve.manifests.scheduling import PriorityClass
+from reprieve.model.names import Key, unit_name
 from reprieve.model.resources import Resources
-
-Key = tuple[str, str]
-"""Namespace and name; the namespace is empty for what has none."""
 
 _SHORTEST_JOURNAL = 1_000
 _WORTH_READING = 4
@@ -53,7 +51,7 @@ class PodFacts:
         resolved = classes.of_pod(pod.spec)
         self.pod = pod
         self.key: Key = (pod.metadata.namespace, pod.metadata.name)
-        self.unit = f"Pod/{pod.metadata.namespace}/{pod.metadata.name}"
+        self.unit = unit_name("Pod", *self.key)
         self.priority = resolved.value
         self.preemption_policy: PreemptionPolicy = resolved.preemption_policy
         self.requests: Resources = pod_slots(pod.spec)

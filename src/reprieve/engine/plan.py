@@ -9,23 +9,27 @@ from typing import Any, Literal
 import msgspec
 
 from reprieve.engine.reasons import Reason
+from reprieve.model.names import UnitName
 
 Outcome = Literal["Fits", "Preempt", "Wait", "Unschedulable"]
 
 
 class Victim(msgspec.Struct, frozen=True):
-    unit: str
+    """Somebody who makes way, and the rule by which it may be asked to."""
+
+    unit: UnitName
     reason: Reason
     pdb_violation: bool = False
-    group: str = ""
+    group: str | None = ""
+    """What it goes with as a whole."""
     ends: bool = False
     """It asked to be ended when preempted, instead of waiting for another turn."""
 
 
 class Spared(msgspec.Struct, frozen=True):
-    """A candidate that stays: by which rule, and in which domain it was looked at."""
+    """A unit that stays: by which rule or step, and in which domain it was looked at."""
 
-    unit: str
+    unit: UnitName
     reason: Reason
     domain: str = ""
 
@@ -33,7 +37,7 @@ class Spared(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True):
     """What a domain would have cost."""
 
-    victims: list[str]
+    victims: list[UnitName]
     pdb_violations: int = 0
 
 
@@ -58,18 +62,19 @@ class Plan:
 
     def __init__(
         self,
-        preemptor: str,
+        preemptor: UnitName,
         policy: str,
         outcome: Outcome,
         message: str,
         *,
         domain: str = "",
-        placement: dict[str, str] | None = None,
+        placement: dict[UnitName, str] | None = None,
         victims: list[Victim] | None = None,
-        waiting_for: list[str] | None = None,
+        waiting_for: list[UnitName] | None = None,
         criterion: str = "",
         until: int | None = None,
-        details: Callable[[], Details] = no_details,
+        terms: Any = None,
+        details: Callable[[], Details] = Details,
         brief: Callable[[], Details] | None = None,
     ) -> None:
         self.preemptor = preemptor
@@ -83,6 +88,8 @@ class Plan:
         self.criterion = criterion
         self.until = until
         """The moment, in microseconds since 1970, at which the answer changes though nothing else does."""
+        self.terms = terms
+        """What the effects of its policy need to know beyond all this: flavors, replicas by cluster."""
         self._details = details
         self._brief = brief
 

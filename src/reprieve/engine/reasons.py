@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
+
+Because = Literal["Never", "Leaving", "Budget", "NotNow"]
+"""Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, or what else."""
 
 
 class LowerPriority(msgspec.Struct, frozen=True):
@@ -111,6 +114,27 @@ class NotContested(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "NotContested"
 
 
+class Leaving(msgspec.Struct, frozen=True):
+    """Spared: it is on its way out, and is waited for."""
+
+    rule: ClassVar[str] = "Leaving"
+
+
+class NoHelp(msgspec.Struct, frozen=True):
+    """Spared: whoever leaves this domain, the preemptor cannot come."""
+
+    domain: str
+    obstacle: str
+    rule: ClassVar[str] = "NoHelp"
+
+
+class NobodyAsked(msgspec.Struct, frozen=True):
+    """Spared: the preemptor asks nobody, because it never preempts, may not yet, or respects a budget."""
+
+    because: Because = "NotNow"
+    rule: ClassVar[str] = "NobodyAsked"
+
+
 class CheaperElsewhere(msgspec.Struct, frozen=True):
     """Spared: another domain was chosen."""
 
@@ -178,10 +202,9 @@ class NoRequirements(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "NoRequirements"
 
 
-PodReason = (
-    LowerPriority | NotLower | Tolerates | UnknownClass | Reprieved | SparedByBudget | AboveMinimum | CheaperElsewhere
-)
-QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | QueueClosed | NotContested | NotEnough
+StepReason = Reprieved | Leaving | NoHelp | NobodyAsked | CheaperElsewhere | NotEnough
+PodReason = LowerPriority | NotLower | Tolerates | UnknownClass | SparedByBudget | AboveMinimum
+QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | QueueClosed | NotContested
 QueueReason = QueueOver | QueueAboveMaximum | NodeRequired | QueueLaw
 FederationReason = ClusterScoped | OtherScheduler | NoRequirements
-Reason = PodReason | QuotaReason | QueueReason | FederationReason
+Reason = StepReason | PodReason | QuotaReason | QueueReason | FederationReason

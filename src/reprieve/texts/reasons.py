@@ -7,8 +7,11 @@ from reprieve.engine.reasons import (
     CheaperElsewhere,
     ClusterScoped,
     FederationReason,
+    Leaving,
     LowerPriority,
+    NobodyAsked,
     NodeRequired,
+    NoHelp,
     NoRequirements,
     NotContested,
     NotEnough,
@@ -26,6 +29,7 @@ from reprieve.engine.reasons import (
     Reason,
     Reprieved,
     SparedByBudget,
+    StepReason,
     Tolerates,
     UnknownClass,
     WithinQuota,
@@ -46,7 +50,13 @@ CRITERIA = {
     "SeveralClusters": "no single cluster could be freed enough",
     "OnlyCandidate": "nowhere else would do",
 }
-LEAVING = "it is leaving already, and is waited for"
+# Why nobody is asked to leave, though no rule protects them.
+_BECAUSE = {
+    "Never": "the preemptor's preemption policy is Never",
+    "Leaving": "victims chosen earlier are still leaving",
+    "Budget": "a disruption budget is respected",
+    "NotNow": "the preemptor may not preempt now",
+}
 # By which right a quota workload is preempted, under the names that Kueue gives.
 _RIGHTS = {
     "InClusterQueue": "it runs in the same queue, {queue}",
@@ -77,6 +87,8 @@ _LAWS = {
 
 def describe(reason: Reason) -> str:
     """A reason in words."""
+    if isinstance(reason, StepReason):
+        return _describe_step(reason)
     if isinstance(reason, QueueReason):
         return _describe_queue(reason)
     if isinstance(reason, FederationReason):
@@ -120,8 +132,6 @@ def _describe_quota(reason: QuotaReason) -> str:
             return f"{queue} is stopped, or names a flavor that does not exist: it gives nobody"
         case NotContested():
             return "it uses nothing of what is needed"
-        case NotEnough():
-            return "it could go, but all who may go are not enough"
 
 
 def _describe_pod(reason: PodReason) -> str:
@@ -140,10 +150,29 @@ def _describe_pod(reason: PodReason) -> str:
             return f"priority {priority} is above {minimum}, and units up to that are enough"
         case UnknownClass(name):
             return f"its priority class {name} does not exist, so nobody knows what it tolerates"
+
+
+def _describe_step(reason: StepReason) -> str:
+    match reason:
         case Reprieved():
             return "the preemptor fits beside it"
+        case Leaving():
+            return "it is leaving already, and is waited for"
+        case NoHelp(domain, obstacle):
+            return f"it would not help: {domain} is {obstacle}"
+        case NobodyAsked(because):
+            return _BECAUSE[because]
         case CheaperElsewhere(domain, criterion):
             return f"{domain} was chosen instead: {CRITERIA.get(criterion, criterion)}"
+        case NotEnough():
+            return "it could go, but all who may go are not enough"
+
+
+def chosen(domain: str, criterion: str) -> str:
+    return f"{domain} was chosen: {CRITERIA.get(criterion, criterion)}."
+
+
+LEAVING = "it is leaving already, and is waited for"
 
 
 def no_help(domain: str, why: str) -> str:
@@ -155,7 +184,3 @@ def could_go_but(*, never: bool, waiting: bool) -> str:
     if never:
         return "the preemptor's preemption policy is Never"
     return "victims chosen earlier are still leaving" if waiting else "a disruption budget is respected"
-
-
-def chosen(domain: str, criterion: str) -> str:
-    return f"{domain} was chosen: {CRITERIA.get(criterion, criterion)}."

@@ -21,8 +21,9 @@ from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.reasons import Reason
 from reprieve.engine.steps import SlackLedger, remove_all, reprieve
+from reprieve.model.names import Key
 from reprieve.model.resources import PODS
-from reprieve.world import NEVER, Key, PodFacts
+from reprieve.world import NEVER, PodFacts
 
 Nodes = slice | Ints
 

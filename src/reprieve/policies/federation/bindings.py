@@ -13,6 +13,7 @@ from reprieve.engine.reasons import ClusterScoped, NoRequirements, NotContested,
 from reprieve.manifests.karmada import Placement, ReplicaScheduling, ResourceBinding
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.priorities import Priority
+from reprieve.model.names import unit_name
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.holds import hold_of
 from reprieve.world import microseconds
@@ -50,7 +51,7 @@ class BindingFacts:
         namespace = binding.namespace if binding.kind == "ResourceBinding" else ""
         self.binding = binding
         self.key: BindingKey = (binding.kind, binding.namespace, binding.name)
-        self.unit = f"{binding.kind}/{namespace}/{binding.name}"
+        self.unit = unit_name(binding.kind, namespace, binding.name)
         self.priority = priority.value
         self.preemption_policy = priority.preemption_policy
         self.created = microseconds(binding.metadata.creation_timestamp)

@@ -7,8 +7,9 @@ from heapq import heappop, heappush
 
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.scheduling import ALLOW_PREEMPTION
+from reprieve.model.names import Key
 from reprieve.model.resources import PODS, Resources
-from reprieve.world import Key, PodFacts, World
+from reprieve.world import PodFacts, World
 
 OWN_NAME = "reprieve"
 """The scheduler name of pods that stay out of queues: nodes and priorities alone decide for them."""

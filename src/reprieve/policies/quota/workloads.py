@@ -9,6 +9,7 @@ from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
 from reprieve.manifests.meta import Condition, find_condition
 from reprieve.manifests.pods import pod_requests
+from reprieve.model.names import unit_name
 from reprieve.model.resources import Resources
 from reprieve.policies.quota.annotations import disruption_cost
 from reprieve.world import NEVER, microseconds
@@ -42,7 +43,7 @@ class WorkloadFacts:
     def __init__(self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None) -> None:
         self.workload = workload
         self.key = (workload.namespace, workload.name)
-        self.unit = f"Workload/{workload.namespace}/{workload.name}"
+        self.unit = unit_name("Workload", *self.key)
         self.uid = workload.metadata.uid
         self.priority = priority
         self.boosted = priority + boost

@@ -14,9 +14,10 @@ from reprieve.manifests.core import Namespace
 from reprieve.manifests.kueue_annotations import boost
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.scheduling import PriorityClass
+from reprieve.model.names import Key
 from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
-from reprieve.world import Key, World, microseconds
+from reprieve.world import World, microseconds
 
 _STRUCTURE = (
     kueue.ClusterQueue,

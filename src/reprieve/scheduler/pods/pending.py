@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator
 
 from reprieve.engine.nodes.units import workload_group_name
 from reprieve.manifests.pods import Pod
+from reprieve.model.names import Key
 from reprieve.policies.deciding import Deciding, Waiting, pod_alone
-from reprieve.world import Key, PodFacts, World
+from reprieve.world import PodFacts, World
 
 
 class PendingUnits:

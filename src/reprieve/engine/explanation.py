@@ -1,0 +1,121 @@
+"""Why everybody else stays: made from what the rules and steps of one search said, when somebody asks.
+
+Each unit within reach is a victim, or it is named once in each domain where it was looked at:
+
+1. by the first rule that protects it;
+2. by the steps, where no rule does: it is leaving already and is waited for; its domain has no offer, so its leaving
+   would not help; nobody is asked at all; another domain was chosen; or the preemptor fits beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple, Protocol, TypeVar
+
+from reprieve.engine.offers import Offer, Offers
+from reprieve.engine.plan import Cost, Details, Outcome, Spared
+from reprieve.engine.reasons import CheaperElsewhere, Leaving, NoHelp, NotEnough, Reason, Reprieved
+from reprieve.model.names import UnitName
+
+_OTHERS = 5
+"""What so many other domains would have cost is told in brief, too."""
+
+
+class Judged(NamedTuple):
+    """A unit within reach, where it stands, and the reason of the first rule that protects it; None: no rule does."""
+
+    unit: UnitName
+    where: str
+    reason: Reason | None
+    domain: str | None = None
+    """The domain it was looked at in, where that is another name than `where` it stands."""
+
+    @property
+    def in_domain(self) -> str:
+        return self.where if self.domain is None else self.domain
+
+
+class Told(NamedTuple):
+    """What a decision came to, as far as explanations need it."""
+
+    outcome: Outcome
+    offers: Offers | None = None
+    """None: nothing was searched."""
+    chosen: Offer | None = None
+    criterion: str = ""
+    waiting_for: Sequence[UnitName] = ()
+    because: Reason | None = None
+    """Why nobody was asked."""
+    brief: bool = False
+    """Only the main points are wanted: the chosen domain, and the cost of some others."""
+
+
+View = TypeVar("View", contravariant=True)
+
+
+class Explained(Protocol[View]):
+    """What a policy tells of a view, only when somebody wants an explanation."""
+
+    def judged(self, view: View, told: Told) -> Iterable[Judged]:
+        """Everybody within reach, with what the rules of this view say; in brief, those of the chosen domain."""
+
+    def obstacles(self, view: View, told: Told) -> dict[str, str]:
+        """For each domain that has no offer, why."""
+
+    def unasked(self, view: View) -> Offers:
+        """What domains would have cost though nobody is asked; nothing, where that is not worth a search."""
+
+
+def explain(policy: Explained[View], view: View, told: Told) -> Details:
+    """Every domain's cost, everybody who was spared, every domain's obstacle."""
+    if told.brief and told.chosen is None:
+        return Details()
+    offers = told.offers if told.offers is not None else policy.unasked(view)
+    costs = _costs(offers, told)
+    obstacles = {} if told.brief else policy.obstacles(view, told)
+    return Details(costs, list(_spared(policy.judged(view, told), told, costs, obstacles)), obstacles)
+
+
+def _costs(offers: Offers, told: Told) -> dict[str, Cost]:
+    shown = islice(offers.all(), _OTHERS) if told.brief else offers.all()
+    chosen = [told.chosen] if told.brief and told.chosen is not None else []
+    return {domain: cost for offer in (*chosen, *shown) for domain, cost in offer.costs.items()}
+
+
+def _spared(
+    judged: Iterable[Judged], told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, str]
+) -> Iterator[Spared]:
+    gone = {victim.unit for victim in told.chosen.victims} if told.chosen is not None else set()
+    for one in judged:
+        if one.unit not in gone or not _leaves(one, told.chosen):
+            yield Spared(one.unit, _reason(one, told, costs, obstacles), one.where)
+
+
+def _leaves(one: Judged, chosen: Offer | None) -> bool:
+    """Whether a victim goes from here: an offer that spans several domains says for each of them who goes."""
+    return chosen is None or not chosen.parts or one.unit in _victims(chosen.parts, one.in_domain)
+
+
+def _reason(one: Judged, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, str]) -> Reason:
+    if one.unit in told.waiting_for:
+        return Leaving()
+    return one.reason or _step(one.unit, one.in_domain, told, costs, obstacles)
+
+
+def _step(unit: UnitName, domain: str, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, str]) -> Reason:
+    """Why a unit stays that no rule protects."""
+    if told.outcome == "Fits":
+        return Reprieved()
+    if domain in obstacles and domain not in costs:
+        return NoHelp(domain, obstacles[domain])
+    if told.chosen is not None:
+        near = domain in told.chosen.costs
+        return Reprieved() if near else CheaperElsewhere(told.chosen.domain, told.criterion)
+    if told.because is not None and (not costs or unit in _victims(costs, domain)):
+        return told.because
+    return Reprieved() if costs else NotEnough()
+
+
+def _victims(costs: Mapping[str, Cost], domain: str) -> list[UnitName]:
+    return costs[domain].victims if domain in costs else []

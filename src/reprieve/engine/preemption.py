@@ -1,0 +1,148 @@
+"""The seven steps, the same for every policy: who makes way for whom.
+
+1. **Trigger.** Whoever fits as things are asks nobody. May this preemptor preempt at all?
+2. **Domains.** Where could it go? In groups: those of one group compete, the next group is asked when none would do.
+3. **Candidates.** Rules allow a unit, or say what protects it.
+4. **Remove** candidates until the preemptor fits.
+5. **Reprieve**: give back who need not go. With 3 and 4 that is the search of a domain, and what it finds an offer.
+6. **Choose** the offer that costs least, by criteria tried in order.
+7. **Commit**: the plan, whole or not at all. It changes nothing; effects carry it out.
+
+A policy says what is different about it, and nothing else. A domain may be many places that are searched at once, and
+its offers may be made one by one as they are asked for: `Offers` hides that from the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from reprieve.engine.explanation import Explained, Told, explain
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.plan import Details, Plan, StalePlan
+from reprieve.engine.steps import Choice, Criterion, choose
+from reprieve.model.names import UnitName
+
+Preemptor = TypeVar("Preemptor", contravariant=True)
+View = TypeVar("View", bound="Seen")
+Domain = TypeVar("Domain")
+
+
+class Seen(Protocol):
+    """What can be seen for one preemptor at one moment. Making it searches nothing."""
+
+    @property
+    def unit(self) -> UnitName:
+        """Whom it was made for."""
+
+
+class Policy(Explained[View], Protocol[Preemptor, View, Domain]):
+    """What is different about one design."""
+
+    name: str
+
+    def view(self, preemptor: Preemptor, now: int) -> View:
+        """What can be seen for a preemptor, at a moment in microseconds since 1970."""
+
+    def fits(self, view: View) -> Placed | None:
+        """Its place, where nobody has to leave."""
+
+    def trigger(self, view: View) -> HeldBack | None:
+        """Why it may not preempt, or not yet; None: it may."""
+
+    def domains(self, view: View) -> Iterable[Sequence[Domain]]:
+        """Where it could go, group after group."""
+
+    def rules(self, view: View, domain: Domain) -> Sequence[Any]:
+        """Who may not be asked to leave a domain: the first rule that protects a unit names the reason."""
+
+    def search(self, view: View, domain: Domain, rules: Sequence[Any]) -> Offers:
+        """Remove and reprieve: what a domain would cost; nothing, where no allowed set of victims is enough."""
+
+    def criteria(self, view: View, offers: Offers) -> Sequence[Criterion]:
+        """What tells offers apart, the weightiest first."""
+
+    def message(self, view: View, offer: Offer) -> str:
+        """The chosen offer in a sentence."""
+
+    def refusal(self, view: View) -> HeldBack:
+        """No domain has an offer: why, and whether time alone will change that."""
+
+    def stamp(self, view: View) -> object:
+        """What changes when the view no longer shows what it was made over."""
+
+    def fingerprint(self) -> str:
+        """A digest of the ledgers, equal before and after a search; empty: nobody wants that checked."""
+
+
+def decide(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now: int) -> Plan:
+    """The decision for one preemptor, at a moment in microseconds since 1970."""
+    view = policy.view(preemptor, now)
+    before = policy.fingerprint()
+    made = _decide(policy, view)
+    if policy.fingerprint() != before:
+        raise AssertionError(f"the search for {view.unit} left the ledger changed")
+    return made
+
+
+def _decide(policy: Policy[Any, View, Domain], view: View) -> Plan:
+    placed = policy.fits(view)
+    if placed is not None:
+        return _plan(policy, view, Told("Fits"), placed.message, placed)
+    held_back = policy.trigger(view)
+    if held_back is not None:
+        return _hold_back(policy, view, held_back)
+    offers: Offers = OfferList()
+    for offers in _searched(policy, view):
+        choice = choose(offers.possible, policy.criteria(view, offers))
+        if choice is not None:
+            return _preempt(policy, view, offers, choice)
+    return _hold_back(policy, view, policy.refusal(view), offers)
+
+
+def _searched(policy: Policy[Any, View, Domain], view: View) -> Iterator[Offers]:
+    """Steps 2 to 5: the offers of one group of domains after the other."""
+    for group in policy.domains(view):
+        found = [policy.search(view, domain, policy.rules(view, domain)) for domain in group]
+        yield found[0] if len(found) == 1 else OfferList(offer for offers in found for offer in offers.all())
+
+
+def _preempt(policy: Policy[Any, View, Any], view: View, offers: Offers, choice: Choice) -> Plan:
+    offer = offers[choice.domain]
+    told = Told("Preempt", offers, offer, choice.criterion)
+    return _plan(policy, view, told, policy.message(view, offer), offer)
+
+
+def _hold_back(policy: Policy[Any, View, Any], view: View, held: HeldBack, offers: Offers | None = None) -> Plan:
+    told = Told(held.outcome, offers, waiting_for=held.waiting_for, because=held.because)
+    return _plan(policy, view, told, held.message, held)
+
+
+def _plan(
+    policy: Policy[Any, View, Any], view: View, told: Told, message: str, answer: Placed | HeldBack | Offer
+) -> Plan:
+    """Step 7: all that effects need, and explanations that are made when somebody asks."""
+    stamp = policy.stamp(view)
+    return Plan(
+        view.unit,
+        policy.name,
+        told.outcome,
+        message,
+        domain=answer.domain,
+        placement=answer.placement,
+        victims=list(answer.victims) if isinstance(answer, Offer) else [],
+        waiting_for=list(told.waiting_for),
+        criterion=told.criterion,
+        until=answer.until if isinstance(answer, HeldBack) else None,
+        terms=answer.terms,
+        details=partial(_fresh, policy, view, stamp, told),
+        brief=partial(_fresh, policy, view, stamp, told._replace(brief=True)),
+    )
+
+
+def _fresh(policy: Policy[Any, View, Any], view: View, stamp: object, told: Told) -> Details:
+    """Details, as long as the world is the one that was decided over."""
+    if policy.stamp(view) != stamp:
+        raise StalePlan(f"the world has moved on since the plan for {view.unit} was made")
+    return explain(policy, view, told)

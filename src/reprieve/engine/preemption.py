@@ -25,11 +25,11 @@ from reprieve.engine.steps import Choice, Criterion, choose
 from reprieve.model.names import UnitName
 
 Preemptor = TypeVar("Preemptor", contravariant=True)
-View = TypeVar("View", bound="Seen")
+View = TypeVar("View", bound="PreemptorView")
 Domain = TypeVar("Domain")
 
 
-class Seen(Protocol):
+class PreemptorView(Protocol):
     """What can be seen for one preemptor at one moment. Making it searches nothing."""
 
     @property

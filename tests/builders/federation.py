@@ -12,12 +12,12 @@ from typing import Any
 from reprieve.agents.hollow.clusters import HollowClusters, hollow_cluster
 from reprieve.configuration import Settings, own_plane
 from reprieve.controllers.federation.detector import Detector
+from reprieve.engine.clusters import Usage
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.holds import HOLD_ANNOTATION, evictions_of
-from reprieve.policies.federation.ledger import Usage
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore

@@ -12,10 +12,12 @@ import msgspec
 from reprieve import texts
 from reprieve.configuration import Settings, configure
 from reprieve.engine.plan import Plan
+from reprieve.engine.preemption import decide as decide_one
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import Loaded, load, load_objects, load_text
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import InvalidInput, in_order
+from reprieve.model.names import unit_name
 from reprieve.planning.questions import PREEMPTOR, Preemptor, Unsupported, moment_of, no_such_unit, question, unit_of
 from reprieve.planning.quota import forced_flavors, quota_cycle, quota_priorities
 from reprieve.planning.result import Decision, Result, decision
@@ -101,7 +103,7 @@ class Planner:
         binding = self.binding(preemptor)
         if binding is not None:
             priorities = binding_priorities([binding])
-            return self._result([decision(self._federation.decide(binding))], priorities=priorities)
+            return self._result([decision(decide_one(self._federation, binding, self._moment))], priorities=priorities)
         workload = self.quota_workload(preemptor)
         if workload is not None:
             return self._quota_answer(workload, assignment)
@@ -126,7 +128,7 @@ class Planner:
             commit(self.world, waiting.pods, made)
         bindings = self._federation.pending()
         for binding in bindings:
-            made = self._federation.decide(binding)
+            made = decide_one(self._federation, binding, self._moment)
             decisions.append(decision(made))
             (admitted if made.outcome == "Fits" else left).append(binding.unit)
             self._federation.commit(made)
@@ -144,7 +146,7 @@ class Planner:
         kind, namespace, name = unit_of(preemptor, about=about)
         if kind not in ("ResourceBinding", "ClusterResourceBinding"):
             return None
-        facts = self._federation.federation.find((kind, namespace, name))
+        facts = self._federation.federation.find(unit_name(kind, namespace, name))
         if facts is None:
             known = [other.unit for other in self._federation.federation.bindings]
             raise no_such_unit(f"{kind}/{namespace}/{name}", known, about=about)

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from reprieve.configuration import Settings
+from reprieve.controllers.federation.bindings import make_binding
 from reprieve.manifests.core import Controller, Job
 from reprieve.manifests.karmada import ResourceBinding
 from reprieve.manifests.scheduling import PriorityClass
+from reprieve.model.names import unit_name
 from reprieve.policies.federation.policy import FederationPolicy
-from reprieve.policies.federation.propagation import make_binding, select_policy
+from reprieve.policies.federation.propagation_policies import select_policy
 from reprieve.world import World
 from tests.builders.pods import Dict, container, manifest, metadata, priority_class, without_nothing
 from tests.generators.federations import GATES, binding, world_of
@@ -156,7 +158,7 @@ def test_a_class_that_changes_or_goes_does_not_change_a_binding() -> None:
         else:
             world.put(next(iter(world_of(change).all(PriorityClass))))
         assert carried(world) == (100, "PreemptLowerPriority")
-        found = FederationPolicy(world, ON).federation.find(("ResourceBinding", "shop", "web-deployment"))
+        found = FederationPolicy(world, ON).federation.find(unit_name("ResourceBinding", "shop", "web-deployment"))
         assert found is not None
         assert found.priority == 100
 
@@ -183,10 +185,10 @@ def test_a_binding_that_names_no_policy_has_that_of_its_template() -> None:
     bound["spec"]["resource"].update(name="web", namespace="shop")
     world = world_of(HIGH, deployment(), policy("p", source=KUBE, class_name="high"), bound)
     federation = FederationPolicy(world, ON).federation
-    key = ("ResourceBinding", "shop", "web-deployment")
+    unit = unit_name("ResourceBinding", "shop", "web-deployment")
     assert [facts.priority for facts in federation.bindings] == [100]
     world.delete(PriorityClass, "high")
     federation.refresh()
-    found = federation.find(key)
+    found = federation.find(unit)
     assert found is not None
     assert (found.priority, found.preemption_policy) == (0, "Never")

@@ -14,7 +14,7 @@ from reprieve.planning.planner import Planner, usable, whereabouts
 from reprieve.planning.questions import WHY_NOT, moment_of, question, unit_of
 from reprieve.planning.result import Decision
 from reprieve.policies.federation.bindings import BindingFacts
-from reprieve.policies.federation.policy import NAME as FEDERATION
+from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.policies.quota import plans as quota_plans
 from reprieve.policies.quota.policy import NAME as QUOTA
 from reprieve.policies.quota.workloads import WorkloadFacts
@@ -108,7 +108,7 @@ def _conditions(facts: Known) -> tuple[Condition, ...]:
 
 def _before_the_pending(facts: Known, decisions: list[Decision]) -> Iterator[str]:
     """Whether one cycle over all that is pending would have it make way; quota, clusters, nodes: each for itself."""
-    apart = {WorkloadFacts: QUOTA, BindingFacts: FEDERATION}
+    apart = {WorkloadFacts: QUOTA, BindingFacts: FederationPolicy.name}
     own = apart.get(type(facts), "")
     asked = [
         made

@@ -8,7 +8,7 @@ from typing import Any
 
 from reprieve.controllers.runner import Controller
 from reprieve.model.clock import Clock
-from reprieve.policies.federation.propagation import selected_by
+from reprieve.policies.federation.propagation_policies import selected_by
 from reprieve.stores.caches import Cache
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

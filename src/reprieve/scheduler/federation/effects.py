@@ -12,10 +12,11 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+from reprieve.engine.plan import Plan
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import precise_timestamp
+from reprieve.model.names import parts_of
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED, BindingFacts
-from reprieve.policies.federation.effects import after
 from reprieve.policies.federation.holds import (
     EVICTED_ANNOTATION,
     HOLD_ANNOTATION,
@@ -27,7 +28,7 @@ from reprieve.policies.federation.holds import (
     settled,
     written,
 )
-from reprieve.policies.federation.plans import FederationPlan
+from reprieve.policies.federation.terms import BindingTerms
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.federation.annotations import annotate, annotations_of, lost_by, say
 from reprieve.scheduler.federation.evictions import evict
@@ -40,7 +41,7 @@ from reprieve.texts import federation as texts
 _log = logging.getLogger(__name__)
 
 
-async def commit(context: Context, plan: FederationPlan) -> None:
+async def commit(context: Context, plan: Plan) -> None:
     """Carry out a decision. Raises `Conflict` or `NotFound` when its binding is not the one that was decided over."""
     record = await _decided_over(context, plan)
     if plan.outcome == "Fits":
@@ -52,11 +53,12 @@ async def commit(context: Context, plan: FederationPlan) -> None:
         await _refuse(context, plan, record)
 
 
-async def _decided_over(context: Context, plan: FederationPlan) -> Record:
+async def _decided_over(context: Context, plan: Plan) -> Record:
     """The binding as the store has it, if that is the version that the plan is about."""
-    kind, namespace, name = plan.key
+    terms: BindingTerms = plan.terms
+    kind, namespace, name = parts_of(plan.preemptor)
     record = await context.store.get(CLUSTER_BINDINGS if kind == CLUSTER_BINDINGS.kind else BINDINGS, name, namespace)
-    metadata = plan.facts.binding.metadata
+    metadata = terms.facts.binding.metadata
     if (record.uid, str(record.version)) != (metadata.uid, metadata.resource_version):
         context.absorb(record)
         raise Conflict(f"{plan.preemptor} has changed since it was decided over")
@@ -66,9 +68,10 @@ async def _decided_over(context: Context, plan: FederationPlan) -> Record:
 # A place that is free
 
 
-async def _schedule(context: Context, plan: FederationPlan, record: Record) -> None:
-    result = after(plan.facts, plan.division)
-    if plan.division or HOLD_ANNOTATION in annotations_of(record) or lost_by(record):
+async def _schedule(context: Context, plan: Plan, record: Record) -> None:
+    terms: BindingTerms = plan.terms
+    result = terms.facts.after(terms.division)
+    if terms.division or HOLD_ANNOTATION in annotations_of(record) or lost_by(record):
         moment = precise_timestamp(context.clock())
 
         def give(data: dict[str, Any]) -> None:
@@ -89,7 +92,7 @@ async def _schedule(context: Context, plan: FederationPlan, record: Record) -> N
 # A place that others have to leave
 
 
-async def _hold(context: Context, plan: FederationPlan, record: Record) -> None:
+async def _hold(context: Context, plan: Plan, record: Record) -> None:
     hold = _hold_of_plan(plan, record)
     known = hold_of(annotations_of(record))
     if hold.victims or known is None or known.clusters != hold.clusters:
@@ -98,25 +101,26 @@ async def _hold(context: Context, plan: FederationPlan, record: Record) -> None:
     await _refuse(context, plan, record)
 
 
-def _hold_of_plan(plan: FederationPlan, record: Record) -> Hold:
+def _hold_of_plan(plan: Plan, record: Record) -> Hold:
+    terms: BindingTerms = plan.terms
     victims = [
         HoldVictim(
             unit=other.unit,
             uid=other.binding.metadata.uid,
             domain=cluster,
-            message=texts.preempted(cluster, plan.preemptor, other.priority, plan.facts.priority),
+            message=texts.preempted(cluster, plan.preemptor, other.priority, terms.facts.priority),
         )
-        for other, cluster in plan.evictions
+        for other, cluster in terms.evictions
     ]
-    seen = [other.binding.metadata.resource_version for other, _ in plan.evictions]
+    seen = [other.binding.metadata.resource_version for other, _ in terms.evictions]
     version = max([record.version, *(int(text) for text in seen if text)])
-    return Hold(preemptor=plan.preemptor, version=version, clusters=plan.division, victims=tuple(victims))
+    return Hold(preemptor=plan.preemptor, version=version, clusters=terms.division, victims=tuple(victims))
 
 
 # What the status says
 
 
-async def _refuse(context: Context, plan: FederationPlan, record: Record) -> None:
+async def _refuse(context: Context, plan: Plan, record: Record) -> None:
     """Say why a binding waits. That it was preempted is not covered up by that."""
     known = find_condition(conditions_of(record), SCHEDULED) or {}
     if known.get("reason") != PREEMPTED and known.get("message") != plan.message:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reprieve.model.clock import timestamp
+from reprieve.model.names import key_of
 from reprieve.policies.federation.bindings import PREEMPTED
 from reprieve.policies.federation.holds import EVICTED_ANNOTATION, Eviction, Hold, HoldVictim, evictions_of, written
 from reprieve.scheduler.context import Context
@@ -38,7 +39,7 @@ def _by_unit(victims: Iterable[HoldVictim]) -> list[list[HoldVictim]]:
 
 async def _evict(context: Context, hold: Hold, victims: list[HoldVictim]) -> None:
     """Tell one binding to leave some of its clusters, unless it was told before, has left, or is another one."""
-    _, namespace, name = victims[0].unit.split("/")
+    namespace, name = key_of(victims[0].unit)
     for _ in range(TRIES):
         try:
             record = await context.store.get(BINDINGS, name, namespace)

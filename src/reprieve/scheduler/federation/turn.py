@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from reprieve.engine.preemption import decide
+from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import FINISHED, BindingFacts
 from reprieve.policies.federation.holds import HOLD_ANNOTATION
 from reprieve.policies.federation.policy import FederationPolicy
@@ -12,6 +14,7 @@ from reprieve.scheduler.decision_log import Journal
 from reprieve.scheduler.federation import effects as effects_federation
 from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.stores.records import Record
+from reprieve.world import microseconds
 
 
 class ScheduleBindings:
@@ -47,9 +50,8 @@ class ScheduleBindings:
         return old is not None and (new is None or _used(old) != _used(new))
 
     def _find(self, unit: str) -> BindingFacts | None:
-        kind, namespace, name = unit.split("/")
         self._policy.federation.refresh()
-        return self._policy.federation.find((kind, namespace, name))
+        return self._policy.federation.find(UnitName(unit))
 
     def _priority(self, facts: BindingFacts) -> int:
         return facts.priority if self._policy.settings.gate("PriorityBasedScheduling") else 0
@@ -59,7 +61,7 @@ class ScheduleBindings:
         if facts is None or not facts.pending:
             return self._queue.done(unit)
         started = asyncio.get_running_loop().time()
-        plan = self._policy.decide(facts)
+        plan = decide(self._policy, facts, microseconds(self._context.clock()))
         number = self._journal.decided(plan, asyncio.get_running_loop().time() - started)
         if self._shadow:
             return self._queue.unschedulable(unit)

@@ -14,7 +14,7 @@ from reprieve.model.names import unit_name
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.world import World
-from tests.builders.pods import Dict, manifest, metadata, resources, without_nothing
+from tests.builders.pods import Dict, container, manifest, metadata, resources, without_nothing
 
 GATES = {"PriorityBasedScheduling": True, "PriorityBasedPreemptiveScheduling": True}
 DIVIDED: Dict = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
@@ -124,6 +124,34 @@ def federations(draw: st.DrawFn, *, styles: list[Dict] = STYLES, most_replicas: 
         scheduling=draw(st.sampled_from(styles)),
     )
     return [*objects, pending]
+
+
+def deployment(name: str = "web", *, priority: str | None = None, labels: dict[str, str] | None = None) -> Dict:
+    pods = without_nothing(containers=[container(cpu="2", memory="1Gi")], priorityClassName=priority)
+    spec = {"replicas": 3, "template": {"spec": pods}}
+    return manifest("apps/v1", "Deployment", metadata(name, "shop", labels=labels), spec=spec)
+
+
+def propagation_policy(name: str, *, everywhere: bool = False, kind: str = "Deployment", **fields: Any) -> Dict:
+    """A policy; `target`, `labels` say what it selects, `source` and `class_name` its priority."""
+    api = "batch/v1" if kind == "Job" else "apps/v1"
+    labels = fields.pop("labels", None)
+    selector = without_nothing(
+        apiVersion=api,
+        kind=kind,
+        name=fields.pop("target", None),
+        namespace=fields.pop("namespace", None),
+        labelSelector={"matchLabels": labels} if labels else None,
+    )
+    source, class_name = fields.pop("source", None), fields.pop("class_name", None)
+    asked = without_nothing(priorityClassSource=source, priorityClassName=class_name)
+    spec = without_nothing(resourceSelectors=[selector], schedulePriority=asked, **fields)
+    return manifest(
+        "policy.karmada.io/v1alpha1",
+        "ClusterPropagationPolicy" if everywhere else "PropagationPolicy",
+        metadata(name, None if everywhere else "shop"),
+        spec=spec,
+    )
 
 
 def world_of(*objects: Dict) -> World:

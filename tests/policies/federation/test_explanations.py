@@ -74,6 +74,16 @@ def test_everybody_within_reach_makes_way_or_is_named_once_in_each_of_its_cluste
     assert gone + named == within_reach(policy, made.terms.facts)
 
 
+@laws
+@given(troubled())
+def test_in_brief_the_same_is_told_of_the_clusters_that_were_chosen(objects: list[Dict]) -> None:
+    _, made = answer(objects)
+    chosen = {where for _, where in made.terms.evictions}
+    brief = [spared for spared in made.brief.spared if spared.domain in chosen]
+    assert brief == [spared for spared in made.details.spared if spared.domain in chosen]
+    assert not (made.brief.spared and made.outcome != "Preempt")
+
+
 def _lower(item: Dict) -> None:
     item["spec"]["schedulePriority"]["priority"] = -9
 

@@ -30,8 +30,7 @@ from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.commit import commit
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import Free, place
-from reprieve.policies.federation.residents import Residents
-from reprieve.policies.federation.rules import BindingRule, Protection, judge, rules_for
+from reprieve.policies.federation.rules import BindingRule, candidates, judge, rules_for
 from reprieve.policies.federation.search import ClusterOffers, ClusterSearch, fewest_then_lowest, free_every, free_one
 from reprieve.policies.federation.several import free_several
 from reprieve.policies.federation.terms import BindingTerms
@@ -164,8 +163,8 @@ class FederationPolicy:
         otherwise = told.because if told.offers is None else None
         rules = rules_for(view.facts, _missing(view, told))
         for name in told.chosen.costs if told.brief and told.chosen is not None else view.reach:
-            for resident, reason in judge(rules, self._residents(name)):
-                yield Judged(resident.facts.unit, name, reason or otherwise)
+            for other, reason in judge(rules, self.federation.in_cluster(name)):
+                yield Judged(other.unit, name, reason or otherwise)
 
     def obstacles(self, view: BindingView, told: Told) -> dict[str, str]:
         """Clusters out of reach, then those that could not be freed; none where it has a place, or waits for one."""
@@ -177,17 +176,13 @@ class FederationPolicy:
         return {**view.out_of_reach, **short}
 
     def _short(self, view: BindingView, cluster: str, told: Told) -> str:
-        missing = _missing(view, told)
-        gap = missing(cluster)
+        gap = _missing(view, told)(cluster)
         if not gap:
             return texts.CLUSTER_BREAKS_SPREAD
         if told.offers is None:
             return texts.lacking(gap)
-        protected = Protection(rules_for(view.facts, missing)).of(self._residents(cluster))
-        return texts.short_of(gap, candidates=not protected.all())
-
-    def _residents(self, cluster: str) -> Residents:
-        return self.federation.residents.get(cluster) or Residents(cluster)
+        allowed = candidates(rules_for(view.facts, view.missing), self.federation.in_cluster(cluster))
+        return texts.short_of(gap, candidates=bool(allowed.any()))
 
     def stamp(self, view: BindingView) -> object:  # noqa: ARG002 - one world for all views
         return self.world.version

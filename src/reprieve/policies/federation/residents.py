@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,8 @@ class Residents:
         self._priorities: Ints | None = None
         self._columns: dict[str, Ints] = {}
         self._tables: dict[tuple[str, ...], Ints] = {}
-        self._masks: dict[Hashable, Mask] = {}
+        self._empty: dict[str, Mask] = {}
+        self._kept: dict[str, Mask] = {}
 
     def settle(self) -> None:
         """Put in order what was added without, and make the columns that decisions will ask for."""
@@ -51,9 +52,8 @@ class Residents:
 
     def _forget(self) -> None:
         self._priorities = None
-        self._columns.clear()
-        self._tables.clear()
-        self._masks.clear()
+        for columns in (self._columns, self._tables, self._empty, self._kept):
+            columns.clear()
 
     def shares(self, names: tuple[str, ...]) -> Ints:
         """What each holds, a column for each resource."""
@@ -78,15 +78,14 @@ class Residents:
 
     def holds_none(self, name: str) -> Mask:
         """Who holds nothing of a resource."""
-        return self.kept(name, lambda: self._column(name) <= 0)
-
-    def where(self, holds: Callable[[BindingFacts], bool]) -> Mask:
-        """Of whom something holds."""
-        return np.array([holds(facts) for facts in self.bindings], dtype=np.bool_)
-
-    def kept(self, key: Hashable, make: Callable[[], Mask]) -> Mask:
-        """What was made before under this key, and is good until somebody comes or goes."""
-        found = self._masks.get(key)
+        found = self._empty.get(name)
         if found is None:
-            found = self._masks[key] = make()
+            found = self._empty[name] = self._column(name) <= 0
+        return found
+
+    def kept(self, scheduler: str, protected: Callable[[], list[bool]]) -> Mask:
+        """Whom something protects from all preemptors of a scheduler; it is asked once."""
+        found = self._kept.get(scheduler)
+        if found is None:
+            found = self._kept[scheduler] = np.array(protected(), dtype=np.bool_)
         return found

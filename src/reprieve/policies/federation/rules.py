@@ -11,91 +11,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar, Protocol
+from functools import reduce
+from operator import or_
 
-import msgspec
 import numpy as np
 
+from reprieve.engine import reasons
 from reprieve.engine.arrays import Mask
-from reprieve.engine.reasons import (
-    BeingDeleted,
-    ClusterScoped,
-    NoRequirements,
-    NotContested,
-    NotLower,
-    OtherScheduler,
-    Reason,
-)
+from reprieve.engine.reasons import Reason
 from reprieve.engine.rules import PoolRule
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.residents import Resident, Residents
 
-
-class BindingRule(PoolRule[Residents, Resident], Protocol):
-    """A rule over the bindings in one cluster. A lasting one looks at nothing but a binding itself."""
-
-    lasting: ClassVar[bool]
+BindingRule = PoolRule[Residents, Resident]
 
 
-class NamespacedOnly(msgspec.Struct, frozen=True):
-    lasting: ClassVar[bool] = True
+class TakesPart:
+    """Rules 1 to 4, which look at nothing but a binding itself: their answer is good until somebody comes or goes."""
 
-    def protects(self, pool: Residents) -> Mask:
-        return pool.where(lambda facts: facts.binding.kind != "ResourceBinding")
-
-    def reason(self, unit: Resident) -> Reason:  # noqa: ARG002 - the same for all
-        return ClusterScoped()
-
-
-class OwnScheduler(msgspec.Struct, frozen=True):
-    lasting: ClassVar[bool] = True
-    scheduler: str
+    def __init__(self, scheduler: str) -> None:
+        self._scheduler = scheduler
 
     def protects(self, pool: Residents) -> Mask:
-        return pool.where(lambda facts: facts.binding.spec.scheduler_name != self.scheduler)
+        return pool.kept(self._scheduler, lambda: [self._outside(facts) is not None for facts in pool.bindings])
 
     def reason(self, unit: Resident) -> Reason:
-        return OtherScheduler(unit.facts.binding.spec.scheduler_name, self.scheduler)
+        return self._outside(unit.facts) or reasons.NobodyAsked()
+
+    def _outside(self, facts: BindingFacts) -> Reason | None:
+        if facts.binding.kind != "ResourceBinding":
+            return reasons.ClusterScoped()
+        if facts.binding.spec.scheduler_name != self._scheduler:
+            return reasons.OtherScheduler(facts.binding.spec.scheduler_name, self._scheduler)
+        if facts.deleted:
+            return reasons.BeingDeleted()
+        return None if facts.request else reasons.NoRequirements()
 
 
-class NotBeingDeleted(msgspec.Struct, frozen=True):
-    lasting: ClassVar[bool] = True
-
-    def protects(self, pool: Residents) -> Mask:
-        return pool.where(lambda facts: facts.deleted)
-
-    def reason(self, unit: Resident) -> Reason:  # noqa: ARG002 - the same for all
-        return BeingDeleted()
-
-
-class AsksForSomething(msgspec.Struct, frozen=True):
-    lasting: ClassVar[bool] = True
-
-    def protects(self, pool: Residents) -> Mask:
-        return pool.where(lambda facts: not facts.request)
-
-    def reason(self, unit: Resident) -> Reason:  # noqa: ARG002 - the same for all
-        return NoRequirements()
-
-
-class OnlyLowerPriority(msgspec.Struct, frozen=True):
-    lasting: ClassVar[bool] = False
-    priority: int
+class OnlyLowerPriority:
+    def __init__(self, priority: int) -> None:
+        self._priority = priority
 
     def protects(self, pool: Residents) -> Mask:
-        mask: Mask = pool.priorities() >= self.priority
+        mask: Mask = pool.priorities() >= self._priority
         return mask
 
     def reason(self, unit: Resident) -> Reason:
-        return NotLower(unit.facts.priority, self.priority)
+        return reasons.NotLower(unit.facts.priority, self._priority)
 
 
 class HoldsWhatIsMissing:
-    """Knows what is missing in each cluster."""
-
-    lasting: ClassVar[bool] = False
-
     def __init__(self, missing: Callable[[str], Resources]) -> None:
         self._missing = missing
 
@@ -106,43 +72,24 @@ class HoldsWhatIsMissing:
         return mask
 
     def reason(self, unit: Resident) -> Reason:  # noqa: ARG002 - the same for all
-        return NotContested()
-
-
-def lasting_rules(scheduler: str) -> list[BindingRule]:
-    """Those that are the same for all preemptors of a scheduler."""
-    return [NamespacedOnly(), OwnScheduler(scheduler), NotBeingDeleted(), AsksForSomething()]
+        return reasons.NotContested()
 
 
 def rules_for(preemptor: BindingFacts, missing: Callable[[str], Resources]) -> list[BindingRule]:
     """All rules for a preemptor, where so much is missing in each cluster."""
-    lasting = lasting_rules(preemptor.binding.spec.scheduler_name)
-    return [*lasting, OnlyLowerPriority(preemptor.priority), HoldsWhatIsMissing(missing)]
+    takes_part = TakesPart(preemptor.binding.spec.scheduler_name)
+    return [takes_part, OnlyLowerPriority(preemptor.priority), HoldsWhatIsMissing(missing)]
 
 
-class Protection:
-    """Rules taken together. Whom the lasting ones protect is known until somebody comes or goes."""
-
-    def __init__(self, rules: Sequence[BindingRule]) -> None:
-        self._lasting = tuple(rule for rule in rules if rule.lasting)
-        self._others = [rule for rule in rules if not rule.lasting]
-
-    def of(self, residents: Residents) -> Mask:
-        """Whom any rule protects."""
-        found = residents.kept(self._lasting, lambda: _any(self._lasting, residents))
-        for rule in self._others:
-            found = found | rule.protects(residents)
-        return found
+def candidates(rules: Iterable[BindingRule], residents: Residents) -> Mask:
+    """Whom no rule protects."""
+    allowed: Mask = ~reduce(or_, (rule.protects(residents) for rule in rules))
+    return allowed
 
 
-def _any(rules: Iterable[BindingRule], residents: Residents) -> Mask:
-    found: Mask = np.logical_or.reduce([rule.protects(residents) for rule in rules])
-    return found
-
-
-def judge(rules: Sequence[BindingRule], residents: Residents) -> Iterator[tuple[Resident, Reason | None]]:
+def judge(rules: Sequence[BindingRule], residents: Residents) -> Iterator[tuple[BindingFacts, Reason | None]]:
     """All bindings of a cluster, the most important first, with the reason of the first rule that protects them."""
     masks = [(rule, rule.protects(residents)) for rule in rules]
     for rank in reversed(range(len(residents.bindings))):
         resident = Resident(residents.bindings[rank], residents.cluster)
-        yield resident, next((rule.reason(resident) for rule, mask in masks if mask[rank]), None)
+        yield resident.facts, next((rule.reason(resident) for rule, mask in masks if mask[rank]), None)

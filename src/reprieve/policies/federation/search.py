@@ -27,7 +27,7 @@ from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import fixed, place, room
 from reprieve.policies.federation.residents import Resident, Residents
-from reprieve.policies.federation.rules import BindingRule, Protection
+from reprieve.policies.federation.rules import BindingRule, candidates
 from reprieve.policies.federation.terms import BindingTerms
 from reprieve.policies.federation.view import BindingView
 
@@ -42,21 +42,12 @@ class ClusterSearch:
         self.facts = view.facts
         self.clusters = clusters
         self.constrained = bool(view.facts.placement.spread_constraints)
-        self._protection = Protection(rules)
-
-    def residents(self, cluster: str) -> Residents | None:
-        return self.view.federation.residents.get(cluster)
-
-    def candidates(self, residents: Residents) -> Mask:
-        """Whom no rule protects."""
-        return ~self._protection.of(residents)
+        self.rules = rules
 
     def victims(self, cluster: str, gap: Resources) -> list[BindingFacts] | None:
         """Who covers the gap of a cluster; None: nobody does."""
-        residents = self.residents(cluster)
-        if residents is None:
-            return None
-        ranks = cover(gap, residents, self.candidates(residents))
+        residents = self.view.federation.in_cluster(cluster)
+        ranks = cover(gap, residents, candidates(self.rules, residents))
         return None if ranks is None else [residents.bindings[rank] for rank in ranks]
 
     def place_without(self, evictions: Iterable[Resident]) -> Division | None:
@@ -67,10 +58,10 @@ class ClusterSearch:
         return place(self.facts, self.clusters, free)
 
 
-def cover(gap: Resources, residents: Residents, candidates: Mask) -> list[int] | None:
+def cover(gap: Resources, residents: Residents, allowed: Mask) -> list[int] | None:
     """The ranks of those who cover a gap; None: nobody does, or there is none."""
     names = tuple(gap)
-    return one_or_together([gap[name] for name in names], residents.shares(names), candidates) if names else None
+    return one_or_together([gap[name] for name in names], residents.shares(names), allowed) if names else None
 
 
 def leaving(cluster: str, bindings: Iterable[BindingFacts]) -> list[Resident]:

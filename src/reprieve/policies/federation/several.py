@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from reprieve.engine.arrays import Mask
 from reprieve.engine.offers import OfferList
 from reprieve.engine.steps import choose, fill_back
 from reprieve.manifests.karmada import Cluster
@@ -17,6 +16,7 @@ from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.placement import Free, gap, place, room
 from reprieve.policies.federation.residents import Resident
+from reprieve.policies.federation.rules import candidates
 from reprieve.policies.federation.search import ClusterSearch, cover, fewest_then_lowest, offer_of
 from reprieve.policies.federation.terms import BindingTerms
 
@@ -81,8 +81,8 @@ class _Removing:
 
     def __init__(self, search: ClusterSearch, rooms: _Rooms) -> None:
         self._rooms = rooms
-        self._residents = {name: found for name in search.clusters if (found := search.residents(name)) is not None}
-        self._left: dict[str, Mask] = {name: search.candidates(found) for name, found in self._residents.items()}
+        self._residents = {name: search.view.federation.in_cluster(name) for name in search.clusters}
+        self._left = {name: candidates(search.rules, found) for name, found in self._residents.items()}
         self._next = {name: self._one_more(name) for name in self._residents}
 
     def until_it_fits(self) -> list[Resident] | None:

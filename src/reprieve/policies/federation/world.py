@@ -24,7 +24,7 @@ from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts, unit_of
 from reprieve.policies.federation.propagation_policies import policy_of, template_of
 from reprieve.policies.federation.residents import Residents
-from reprieve.policies.federation.rules import Protection, lasting_rules
+from reprieve.policies.federation.rules import TakesPart
 from reprieve.world import Change, World
 
 _RESOLVING = (PriorityClass, PropagationPolicy, Controller, Job)
@@ -88,7 +88,7 @@ class Federation:
         for residents in self.residents.values():
             residents.settle()
             for scheduler in {facts.binding.spec.scheduler_name for facts in residents.bindings}:
-                Protection(lasting_rules(scheduler)).of(residents)
+                TakesPart(scheduler).protects(residents)
 
     def _take_in(self, change: Change) -> None:
         if change.kind is Cluster:
@@ -147,6 +147,10 @@ class Federation:
             self._leaving[name].remove(facts)
 
     # What decisions ask
+
+    def in_cluster(self, cluster: str) -> Residents:
+        """Those who are scheduled to a cluster."""
+        return self.residents.get(cluster) or Residents(cluster)
 
     def leaving(self, cluster: str) -> list[BindingFacts]:
         """Those who have been told to leave a cluster and still use it."""

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
 from reprieve.configuration import Settings
+from reprieve.engine.preemption import decide
 from reprieve.manifests import karmada
 from reprieve.manifests.meta import Manifest, ObjectMeta, Reference
+from reprieve.model.names import unit_name
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.scheduler.scheduling_queue import SchedulingQueue
@@ -43,11 +45,11 @@ def run() -> None:
 
 def _decide(objects: list[Manifest], binding: karmada.ResourceBinding) -> tuple[float, float, int]:
     policy = FederationPolicy(World([*objects, binding]), GATES)
-    facts = policy.federation.find(("ResourceBinding", "bench", binding.name))
+    facts = policy.federation.find(unit_name("ResourceBinding", "bench", binding.name))
     if facts is None:
         raise SystemExit("the binding is gone")
-    first = best_of(1, lambda: policy.decide(facts))
-    return first * 1e3, best_of(3, lambda: policy.decide(facts)) * 1e3, len(policy.decide(facts).victims)
+    first = best_of(1, lambda: decide(policy, facts, 0))
+    return first * 1e3, best_of(3, lambda: decide(policy, facts, 0)) * 1e3, len(decide(policy, facts, 0).victims)
 
 
 def _keys() -> list[tuple[str, int]]:

@@ -22,6 +22,7 @@ from reprieve.manifests.kinds import (
     PRIORITY_CLASSES,
     PROPAGATION_POLICIES,
 )
+from reprieve.engine.clusters import Usage
 from reprieve.manifests.priorities import Priority
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
@@ -29,6 +30,8 @@ from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.evictions import evictions_of
 from reprieve.policies.federation.ledger import Usage
+from reprieve.engine.holds import HOLD_ANNOTATION
+from reprieve.policies.federation.evictions import evictions_of
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore

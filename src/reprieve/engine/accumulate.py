@@ -25,21 +25,21 @@ def one_or_together(gap: list[int], shares: Ints, candidates: Mask) -> list[int]
     """
     if not gap or max(gap) > LARGEST:
         return None
-    ranks = np.flatnonzero(candidates & (shares > 0).any(axis=1))
+    ranks = (candidates & (shares > 0).any(axis=1)).nonzero()[0]
     if not len(ranks):
         return None
     # More than the gap is as good as the gap: what is added up stays small enough to count.
     useful: Amounts = np.minimum(shares[ranks], np.array(gap, dtype=np.int64))
     if max(gap) * len(ranks) >= _COUNTABLE:
         useful = useful.astype(object)
-    together = _first((np.cumsum(useful, axis=0) >= gap).all(axis=1))
+    together = _first((useful.cumsum(axis=0) >= gap).all(axis=1))
     alone = _first((useful >= gap).all(axis=1))
     if alone is not None and (together is None or alone <= together):
         return [int(ranks[alone])]
-    return None if together is None else [int(rank) for rank in ranks[: together + 1]]
+    return None if together is None else ranks[: together + 1].tolist()
 
 
 def _first(holds: Any) -> int | None:
     """Where something holds first."""
-    place = int(np.argmax(holds))
+    place = int(holds.argmax())
     return place if holds[place] else None

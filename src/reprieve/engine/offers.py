@@ -47,6 +47,8 @@ class Offer(NamedTuple):
     terms: Any = None
     parts: Mapping[str, Cost] = {}
     """Where it spans several domains: what each of them costs."""
+    criterion: str = ""
+    """Where nothing competes with it by its nature: why it is this one."""
 
     @property
     def costs(self) -> Mapping[str, Cost]:

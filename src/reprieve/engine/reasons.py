@@ -203,6 +203,12 @@ class OtherScheduler(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "OtherScheduler"
 
 
+class BeingDeleted(msgspec.Struct, frozen=True):
+    """Spared: it is being deleted, so that it goes whoever asks."""
+
+    rule: ClassVar[str] = "BeingDeleted"
+
+
 class NoRequirements(msgspec.Struct, frozen=True):
     """Spared: it asks for nothing, so that its leaving frees nothing."""
 
@@ -220,5 +226,5 @@ StepReason = Reprieved | Leaving | NoHelp | NobodyAsked | CheaperElsewhere | Not
 PodReason = LowerPriority | NotLower | Tolerates | UnknownClass | UnreadableToleration | SparedByBudget | AboveMinimum
 QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | QueueClosed | NotContested
 QueueReason = QueueOver | QueueAboveMaximum | NodeRequired | QueueLaw
-FederationReason = ClusterScoped | OtherScheduler | NoRequirements
+FederationReason = ClusterScoped | OtherScheduler | BeingDeleted | NoRequirements
 Reason = PolicyReason | StepReason | PodReason | QuotaReason | QueueReason | FederationReason

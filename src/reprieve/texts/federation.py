@@ -39,9 +39,10 @@ def fits(unit: str, division: Mapping[str, int]) -> str:
     return f"{unit} fits in {places(division)}; nobody has to make way."
 
 
-def preempts(unit: str, domain: str, victims: Sequence[str], gap: Resources, division: Mapping[str, int]) -> str:
+def preempts(
+    unit: str, clusters: Sequence[str], victims: Sequence[str], gap: Resources, division: Mapping[str, int]
+) -> str:
     """Who makes way and what was missing; where its replicas go is said when that is not one cluster."""
-    clusters = domain.split(",")
     verb = "makes" if len(victims) == 1 else "make"
     short = f"which {'is' if len(clusters) == 1 else 'are'} short of {amounts(gap)}"
     goes = f" It goes to {places(division)}." if len(division) > 1 else ""

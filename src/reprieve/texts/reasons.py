@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reprieve.engine.reasons import (
     AboveMinimum,
+    BeingDeleted,
     CheaperElsewhere,
     ClusterScoped,
     FederationReason,
@@ -118,6 +119,8 @@ def _describe_federation(reason: FederationReason) -> str:
             return "cluster-scoped bindings take no part in preemption"
         case OtherScheduler(scheduler, own):
             return f"{scheduler} has placed it, and {own} leaves that alone"
+        case BeingDeleted():
+            return "it is being deleted, and what it uses counts as free already"
         case NoRequirements():
             return "it asks for nothing, so that its leaving would free nothing"
 

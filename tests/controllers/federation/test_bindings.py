@@ -1,55 +1,28 @@
-"""From policy to binding: which policy a template falls under, what its binding says, and what does not change it."""
+"""From policy to binding: what the binding of a template says, and what does not change it."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from reprieve.configuration import Settings
+from reprieve.controllers.federation.bindings import make_binding
 from reprieve.manifests.core import Controller, Job
 from reprieve.manifests.karmada import ResourceBinding
 from reprieve.manifests.scheduling import PriorityClass
+from reprieve.model.names import unit_name
 from reprieve.policies.federation.policy import FederationPolicy
-from reprieve.policies.federation.propagation import make_binding, select_policy
+from reprieve.policies.federation.propagation_policies import select_policy
 from reprieve.world import World
-from tests.builders.pods import Dict, container, manifest, metadata, priority_class, without_nothing
-from tests.generators.federations import GATES, binding, world_of
+from tests.builders.pods import Dict, container, manifest, metadata, priority_class
+from tests.generators.federations import GATES, binding, deployment, world_of
+from tests.generators.federations import propagation_policy as policy
 
 ON = Settings(feature_gates=GATES)
-
-
-def deployment(name: str = "web", *, priority: str | None = None, labels: dict[str, str] | None = None) -> Dict:
-    pods = without_nothing(containers=[container(cpu="2", memory="1Gi")], priorityClassName=priority)
-    spec = {"replicas": 3, "template": {"spec": pods}}
-    return manifest("apps/v1", "Deployment", metadata(name, "shop", labels=labels), spec=spec)
 
 
 def job() -> Dict:
     spec = {"parallelism": 4, "template": {"spec": {"containers": [container(gpu="1")]}}}
     return manifest("batch/v1", "Job", metadata("train", "shop"), spec=spec)
-
-
-def policy(name: str, *, everywhere: bool = False, kind: str = "Deployment", **fields: Any) -> Dict:
-    """A policy; `target`, `labels` say what it selects, `source` and `class_name` its priority."""
-    api = "batch/v1" if kind == "Job" else "apps/v1"
-    labels = fields.pop("labels", None)
-    selector = without_nothing(
-        apiVersion=api,
-        kind=kind,
-        name=fields.pop("target", None),
-        namespace=fields.pop("namespace", None),
-        labelSelector={"matchLabels": labels} if labels else None,
-    )
-    source, class_name = fields.pop("source", None), fields.pop("class_name", None)
-    asked = without_nothing(priorityClassSource=source, priorityClassName=class_name)
-    spec = without_nothing(resourceSelectors=[selector], schedulePriority=asked, **fields)
-    return manifest(
-        "policy.karmada.io/v1alpha1",
-        "ClusterPropagationPolicy" if everywhere else "PropagationPolicy",
-        metadata(name, None if everywhere else "shop"),
-        spec=spec,
-    )
 
 
 def template(world: World, name: str = "web") -> Controller:
@@ -67,26 +40,6 @@ def made(world: World, settings: Settings = ON) -> ResourceBinding:
 def carried(world: World, settings: Settings = ON) -> tuple[int, str] | None:
     found = made(world, settings).spec.schedule_priority
     return (found.priority, found.preemption_policy) if found else None
-
-
-SELECTIONS = [
-    ("a policy that names it", [policy("a", target="web"), policy("b", target="other")], "a"),
-    ("one by labels over one by kind", [policy("a"), policy("b", labels={"app": "web"})], "b"),
-    ("one by name over one by labels", [policy("a", labels={"app": "web"}), policy("b", target="web")], "b"),
-    ("a namespaced one over one for all", [policy("a", everywhere=True, target="web", priority=9), policy("b")], "b"),
-    ("the higher priority over the closer selector", [policy("a", target="web"), policy("b", priority=1)], "b"),
-    ("the first by name of equals", [policy("b"), policy("a")], "a"),
-    ("nothing of another kind", [policy("a", kind="Job")], ""),
-    ("nothing of another namespace", [policy("a", everywhere=True, namespace="bank")], ""),
-    ("nothing with other labels", [policy("a", labels={"app": "api"})], ""),
-]
-
-
-@pytest.mark.parametrize(("policies", "want"), [case[1:] for case in SELECTIONS], ids=[case[0] for case in SELECTIONS])
-def test_a_template_falls_under(policies: list[Dict], want: str) -> None:
-    world = world_of(deployment(labels={"app": "web"}), *policies)
-    found = select_policy(world, template(world))
-    assert (found.name if found else "") == want
 
 
 def test_the_binding_says_what_template_and_policy_say() -> None:
@@ -156,7 +109,7 @@ def test_a_class_that_changes_or_goes_does_not_change_a_binding() -> None:
         else:
             world.put(next(iter(world_of(change).all(PriorityClass))))
         assert carried(world) == (100, "PreemptLowerPriority")
-        found = FederationPolicy(world, ON).federation.find(("ResourceBinding", "shop", "web-deployment"))
+        found = FederationPolicy(world, ON).federation.find(unit_name("ResourceBinding", "shop", "web-deployment"))
         assert found is not None
         assert found.priority == 100
 
@@ -175,18 +128,3 @@ def test_a_binding_that_exists_keeps_its_clusters() -> None:
     placed["metadata"]["namespace"] = "shop"
     world = world_of(deployment(), policy("p"), placed)
     assert [target.name for target in made(world).spec.clusters] == ["m1"]
-
-
-def test_a_binding_that_names_no_policy_has_that_of_its_template() -> None:
-    bound = binding("web-deployment")
-    bound["metadata"]["namespace"] = "shop"
-    bound["spec"]["resource"].update(name="web", namespace="shop")
-    world = world_of(HIGH, deployment(), policy("p", source=KUBE, class_name="high"), bound)
-    federation = FederationPolicy(world, ON).federation
-    key = ("ResourceBinding", "shop", "web-deployment")
-    assert [facts.priority for facts in federation.bindings] == [100]
-    world.delete(PriorityClass, "high")
-    federation.refresh()
-    found = federation.find(key)
-    assert found is not None
-    assert (found.priority, found.preemption_policy) == (0, "Never")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reprieve.policies.federation.division import aggregated, by_room, weighted
 from tests.builders.pods import Dict
 from tests.generators import federations
-from tests.generators.federations import DUPLICATED, asked, binding, cluster, policy_of
+from tests.generators.federations import DUPLICATED, asked, binding, cluster, decided, policy_of
 
 ROOMS = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 20))
 WEIGHTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 9)).filter(lambda found: sum(found.values()) > 0)
@@ -17,8 +17,8 @@ WEIGHTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 9)).filter(l
 
 def placed(*objects: Dict) -> dict[str, int] | None:
     policy = policy_of(*objects)
-    made = policy.decide(asked(policy, "b"))
-    return made.division if made.outcome == "Fits" else None
+    made = decided(policy, "b")
+    return made.terms.division if made.outcome == "Fits" else None
 
 
 # Reach
@@ -98,8 +98,8 @@ def test_what_asks_for_nothing_fits_anywhere() -> None:
 
 def test_a_binding_with_too_few_replicas_is_given_the_rest() -> None:
     policy = policy_of(M1, M2, binding("b", cpu="2", replicas=6, on={"m2": 2}))
-    made = policy.decide(asked(policy, "b"))
-    assert made.division == {"m1": 4}
+    made = decided(policy, "b")
+    assert made.terms.division == {"m1": 4}
     assert made.placement == {"ResourceBinding/default/b": "m2=2,m1=4"}
     policy.commit(made)
     assert asked(policy, "b").held == {"m2": 2, "m1": 4}

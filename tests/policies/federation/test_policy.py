@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
-from reprieve.engine.plan import StalePlan
+from reprieve.engine.plan import Plan, StalePlan
 from reprieve.planning.result import Decision, decision
-from reprieve.policies.federation.effects import evicted
-from reprieve.policies.federation.plans import FederationPlan
 from tests.builders.pods import Dict
-from tests.generators.federations import DUPLICATED, asked, binding, cluster, policy_of, weighted
+from tests.generators.federations import DUPLICATED, asked, binding, cluster, decided, policy_of, weighted
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HIGH = binding("high", priority=10, cpu="5")
 
 
-def decide(*objects: Dict, name: str = "high", gates: dict[str, bool] | None = None) -> FederationPlan:
-    policy = policy_of(*objects, gates=gates)
-    return policy.decide(asked(policy, name))
+def decide(*objects: Dict, name: str = "high", gates: dict[str, bool] | None = None) -> Plan:
+    return decided(policy_of(*objects, gates=gates), name)
 
 
-def units(made: FederationPlan) -> list[str]:
+def units(made: Plan) -> list[str]:
     return [victim.unit.rpartition("/")[2] for victim in made.victims]
 
 
@@ -51,7 +45,7 @@ def test_a_binding_that_may_not_preempt_stays_pending(preemptor: Dict, gates: di
 def test_a_cluster_scoped_binding_neither_preempts_nor_makes_way() -> None:
     scoped = binding("high", kind="ClusterResourceBinding", priority=10, cpu="5")
     policy = policy_of(cluster(used="10"), on("low", 0, "5"), scoped)
-    made = policy.decide(asked(policy, "high", "ClusterResourceBinding"))
+    made = decided(policy, "high", "ClusterResourceBinding")
     assert made.message.endswith("cluster-scoped bindings do not preempt.")
     low = binding("low", kind="ClusterResourceBinding", priority=0, cpu="5", on={"m1": 1})
     assert decision(decide(cluster(used="10"), low, HIGH)).spared[0]["rule"] == "ClusterScoped"
@@ -131,7 +125,7 @@ def test_every_cluster_tells_what_it_would_have_cost() -> None:
 def test_the_room_of_other_clusters_counts_and_only_the_rest_is_freed() -> None:
     high = binding("high", priority=10, cpu="2", replicas=4)
     made = decide(cluster("m1", used="6"), cluster("m2", used="8"), on("a", 0, "2"), on("b", 0, "4", "m2"), high)
-    assert (made.domain, units(made), made.division) == ("m1", ["a"], {"m1": 3, "m2": 1})
+    assert (made.domain, units(made), made.terms.division) == ("m1", ["a"], {"m1": 3, "m2": 1})
     assert made.placement == {"ResourceBinding/default/high": "m1=3,m2=1"}
 
 
@@ -139,7 +133,7 @@ def test_where_no_cluster_alone_can_be_freed_enough_several_are() -> None:
     high = binding("high", priority=10, cpu="4", replicas=4)
     lows = [on(f"{where}-{name}", 0, "5", where) for where in ("m1", "m2") for name in "ab"]
     made = decide(cluster("m1", used="10"), cluster("m2", used="10"), *lows, high)
-    assert (made.outcome, len(made.victims), made.division) == ("Preempt", 4, {"m1": 2, "m2": 2})
+    assert (made.outcome, len(made.victims), made.terms.division) == ("Preempt", 4, {"m1": 2, "m2": 2})
 
 
 def test_duplicated_replicas_and_static_weights_need_each_of_their_clusters() -> None:
@@ -148,7 +142,7 @@ def test_duplicated_replicas_and_static_weights_need_each_of_their_clusters() ->
     assert units(decide(*full, everywhere)) == ["a", "b"]
     parts = binding("high", priority=10, cpu="2", replicas=3, scheduling=weighted(("m1", 2), ("m2", 1)))
     made = decide(*full, parts)
-    assert (units(made), made.division) == (["a", "b"], {"m1": 2, "m2": 1})
+    assert (units(made), made.terms.division) == (["a", "b"], {"m1": 2, "m2": 1})
     assert decide(*full[:3], everywhere).outcome == "Unschedulable"
 
 
@@ -157,33 +151,33 @@ def test_preemption_that_would_break_a_spread_constraint_helps_nobody() -> None:
     high = binding("high", priority=10, cpu="5", replicas=2, spread=spread)
     assert decide(cluster("m1", used="5"), on("low", 0, "5"), high).outcome == "Unschedulable"
     both = decide(cluster("m1", used="5"), cluster("m2", used="10"), on("low", 0, "5", "m2"), high)
-    assert (units(both), both.division) == (["low"], {"m1": 1, "m2": 1})
+    assert (units(both), both.terms.division) == (["low"], {"m1": 1, "m2": 1})
 
 
 # Victims that leave
 
 
-def test_a_victim_loses_only_that_cluster_says_why_and_waits_again() -> None:
-    spread = binding("low", priority=0, cpu="3", replicas=4, on={"m1": 2, "m2": 2})
-    policy = policy_of(cluster("m1", used="10"), cluster("m2", used="6"), spread, HIGH)
-    low, high = asked(policy, "low"), asked(policy, "high")
-    changed, event = evicted(low, "m1", high, NOW)
-    assert [target.name for target in changed.spec.clusters] == ["m2"]
-    assert changed.status.conditions[0].reason == event.reason == "Preempted"
-    assert "makes way in m1 for ResourceBinding/default/high" in event.message
-    policy.world.put(changed)
-    assert policy.decide(high).outcome == "Wait"
-    assert policy.decide(high).waiting_for == ["ResourceBinding/default/low"]
-    assert [facts.unit for facts in policy.pending()] == [high.unit, low.unit]
+def leaving_m1(still: int, **fields: object) -> Dict:
+    """A binding that was told to leave m1, where so many of its replicas still run."""
+    lost = {"type": "Scheduled", "status": "False", "reason": "Preempted"}
+    task = {"fromCluster": "m1", "replicas": still, "reason": "Preempted"}
+    spec, status = {"gracefulEvictionTasks": [task]}, {"conditions": [lost]}
+    return binding("low", priority=0, spec=spec, status=status, **fields)  # type: ignore[arg-type]
+
+
+def test_a_victim_that_still_leaves_is_waited_for_and_waits_again_itself() -> None:
+    low = leaving_m1(2, replicas=4, on={"m2": 2}, cpu="3")
+    policy = policy_of(cluster("m1", used="10"), cluster("m2", used="6"), low, HIGH)
+    made = decided(policy, "high")
+    assert (made.outcome, made.waiting_for) == ("Wait", ["ResourceBinding/default/low"])
+    assert [facts.binding.name for facts in policy.pending()] == ["high", "low"]
 
 
 def test_a_duplicated_victim_comes_back_to_the_cluster_it_lost() -> None:
-    low = binding("low", priority=0, cpu="5", scheduling=DUPLICATED, on={"m1": 1, "m2": 1})
+    low = leaving_m1(1, on={"m2": 1}, cpu="5", scheduling=DUPLICATED)
     policy = policy_of(cluster("m1", used="5"), cluster("m2", used="5"), low, HIGH)
-    changed, _ = evicted(asked(policy, "low"), "m1", asked(policy, "high"), NOW)
-    policy.world.put(changed)
-    made = policy.decide(asked(policy, "low"))
-    assert (made.outcome, made.division) == ("Fits", {"m1": 1})
+    made = decided(policy, "low")
+    assert (made.outcome, made.terms.division) == ("Fits", {"m1": 1})
     policy.commit(made)
     assert not asked(policy, "low").pending
 
@@ -196,15 +190,15 @@ def test_in_a_cycle_later_ones_see_what_earlier_ones_got_and_freed() -> None:
     policy = policy_of(cluster(used="6"), on("low", 0, "6"), *waiting)
     outcomes = []
     for facts in policy.pending():
-        made = policy.decide(facts)
-        outcomes.append((facts.key[2], made.outcome, units(made)))
+        made = decided(policy, facts.binding.name)
+        outcomes.append((facts.binding.name, made.outcome, units(made)))
         policy.commit(made)
     assert outcomes == [("w9", "Fits", []), ("w8", "Preempt", ["low"]), ("w7", "Unschedulable", [])]
 
 
 def test_details_of_a_plan_are_stale_after_the_world_moved_on() -> None:
     policy = policy_of(cluster(used="10"), on("low", 0, "5"), HIGH)
-    made = policy.decide(asked(policy, "high"))
+    made = decided(policy, "high")
     policy.commit(made)
     with pytest.raises(StalePlan):
         decision(made)
@@ -212,7 +206,7 @@ def test_details_of_a_plan_are_stale_after_the_world_moved_on() -> None:
 
 def test_a_cluster_that_reports_anew_is_believed() -> None:
     policy = policy_of(cluster(), HIGH)
-    policy.commit(policy.decide(asked(policy, "high")))
+    policy.commit(decided(policy, "high"))
     assert policy.federation.free["m1"].of("cpu") == 5_000
     policy.world.put(policy.federation.clusters["m1"])
     policy.federation.refresh()

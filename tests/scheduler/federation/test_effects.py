@@ -13,6 +13,7 @@ from reprieve.agents.hollow.clusters import HollowClusters
 from reprieve.controllers.federation.detector import Detector
 from reprieve.engine.holds import HOLD_ANNOTATION, hold_of
 from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS
+from reprieve.engine.preemption import decide
 from reprieve.model.clock import Clock
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.scheduler.context import Context
@@ -108,7 +109,7 @@ def test_a_victim_leaves_gracefully_and_the_preemptor_takes_its_place() -> None:
         await until(plane.placed(low={}), 60)
         (task,) = (await plane.binding("low")).data["spec"]["gracefulEvictionTasks"]
         assert (task["fromCluster"], task["replicas"], task["reason"]) == ("m1", 4, "Preempted")
-        assert "for ResourceBinding/default/high-deployment: priority 1 is below 100" in task["message"]
+        assert "makes way in m1 for ResourceBinding/default/high-deployment: priority 1 is below 100" in task["message"]
         assert (await plane.condition("low"))["reason"] == "Preempted"
         await asyncio.sleep(15)
         assert (await plane.places())["high"] == {}
@@ -240,7 +241,7 @@ def test_a_decision_over_an_older_version_is_refused_and_changes_nothing() -> No
         await until(lambda: _exists(plane, "low"), 60)
         context, policy = await context_of(plane)
         (facts,) = policy.pending()
-        plan = policy.decide(facts)
+        plan = decide(policy, facts, now=0)
         assert plan.outcome == "Fits"
         await plane.scale("low", 2)
         await until(lambda: _has_replicas(plane, "low", 2), 60)

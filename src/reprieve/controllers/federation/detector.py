@@ -1,6 +1,6 @@
 """The detector: keeps a binding for each template that a propagation policy selects.
 
-1. What a binding says follows from the template and its policy (`policies.federation_detector`): replicas, what one of
+1. What a binding says follows from the template and its policy (`bindings`): replicas, what one of
    them asks for, placement, scheduler. Its priority is resolved once, and again only when the policy asks for another.
 2. Results, evictions, holds and status belong to the scheduler, and are left as they are.
 3. A template that goes, or that no policy selects any more, loses its binding. A binding that was not made here is left
@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from reprieve.configuration import Settings
+from reprieve.controllers.federation.bindings import ASKED_ANNOTATION, binding_name, make_binding
 from reprieve.controllers.runner import Controller
 from reprieve.manifests.karmada import (
     CLUSTER_POLICY_ANNOTATION,
@@ -37,13 +38,7 @@ from reprieve.manifests.kinds import (
 )
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Quantity, Resources
-from reprieve.policies.federation.propagation import (
-    ASKED_ANNOTATION,
-    binding_name,
-    make_binding,
-    select_policy,
-    selected_by,
-)
+from reprieve.policies.federation.propagation_policies import select_policy, selected_by
 from reprieve.stores import writing
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store

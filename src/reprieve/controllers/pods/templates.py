@@ -12,6 +12,8 @@ from reprieve.model.backoff import Backoff
 from reprieve.model.clock import Clock, moment_of
 from reprieve.model.conditions import condition_of, has_condition
 from reprieve.policies.federation.propagation import selected_by
+from reprieve.model.clock import Clock
+from reprieve.policies.federation.propagation_policies import selected_by
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Store

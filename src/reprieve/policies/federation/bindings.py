@@ -1,24 +1,18 @@
-"""Bindings in numbers: what each asks for and holds, and who is in a cluster, from the lowest priority up."""
+"""Bindings in numbers: what each asks for, where it is, where it is leaving, and how it ranks."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from collections.abc import Mapping
 from typing import Literal
 
-import numpy as np
-
-from reprieve.engine.accumulate import LARGEST
-from reprieve.engine.arrays import Ints, Mask
-from reprieve.engine.holds import hold_of
-from reprieve.engine.reasons import ClusterScoped, NoRequirements, NotContested, NotLower, OtherScheduler, Reason
 from reprieve.manifests.karmada import Placement, ReplicaScheduling, ResourceBinding
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.priorities import Priority
-from reprieve.model.names import unit_name
+from reprieve.model.names import UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
+from reprieve.engine.holds import hold_of
 from reprieve.world import microseconds
 
-BindingKey = tuple[str, str, str]
 SCHEDULED, PREEMPTED = "Scheduled", "Preempted"
 """The condition that a binding has its clusters, and why it may have lost one."""
 FINISHED = "Finished"
@@ -34,7 +28,6 @@ class BindingFacts:
         "created",
         "held",
         "hold",
-        "key",
         "leaving",
         "missing",
         "order",
@@ -48,10 +41,8 @@ class BindingFacts:
 
     def __init__(self, binding: ResourceBinding, priority: Priority) -> None:
         spec = binding.spec
-        namespace = binding.namespace if binding.kind == "ResourceBinding" else ""
         self.binding = binding
-        self.key: BindingKey = (binding.kind, binding.namespace, binding.name)
-        self.unit = unit_name(binding.kind, namespace, binding.name)
+        self.unit = unit_of(binding)
         self.priority = priority.value
         self.preemption_policy = priority.preemption_policy
         self.created = microseconds(binding.metadata.creation_timestamp)
@@ -91,6 +82,13 @@ class BindingFacts:
         replicas = self.binding.spec.replicas if self.style == "Duplicated" else 0
         return {target.name: target.replicas or replicas for target in self.binding.spec.clusters}
 
+    def after(self, division: Mapping[str, int]) -> dict[str, int]:
+        """Where it is, and with how many replicas, when a division has been added to what it has."""
+        total = dict(self.held)
+        for name, replicas in division.items():
+            total[name] = total.get(name, 0) + replicas
+        return total if self.style == "Duplicated" else {name: count for name, count in total.items() if count}
+
     def uses(self) -> dict[str, Resources]:
         """What it uses, by cluster: where it is, and where it is still leaving."""
         staying = {} if self.deleted else self.held
@@ -109,6 +107,11 @@ class BindingFacts:
         return leaving
 
 
+def unit_of(binding: ResourceBinding) -> UnitName:
+    namespace = binding.namespace if binding.kind == "ResourceBinding" else ""
+    return unit_name(binding.kind, namespace, binding.name)
+
+
 def _says(binding: ResourceBinding, kind: str, status: str) -> bool:
     found = find_condition(binding.status.conditions, kind)
     return found is not None and found.status == status
@@ -122,88 +125,3 @@ def _style(scheduling: ReplicaScheduling | None, replicas: int) -> Style:
         return "Aggregated"
     weights = scheduling.weight_preference
     return "Dynamic" if weights is not None and weights.dynamic_weight else "Static"
-
-
-class Residents:
-    """The bindings in one cluster, in the order in which they are asked to leave, in columns."""
-
-    def __init__(self, cluster: str) -> None:
-        self.cluster = cluster
-        self.bindings: list[BindingFacts] = []
-        self._columns: dict[str, Ints] = {}
-        self._tables: dict[tuple[str, ...], Ints] = {}
-        self._masks: dict[str, Mask] = {}
-
-    def settle(self) -> None:
-        """Put in order what was added without, and make the columns that decisions will ask for."""
-        self.bindings.sort(key=lambda facts: facts.order)
-        for name in {name for facts in self.bindings for name in facts.request}:
-            self._column(name)
-        for scheduler in {facts.binding.spec.scheduler_name for facts in self.bindings}:
-            self.may_go(scheduler, 0)
-
-    def add(self, facts: BindingFacts, *, sort: bool) -> None:
-        if sort:
-            insort(self.bindings, facts, key=lambda item: item.order)
-        else:
-            self.bindings.append(facts)
-        self._forget()
-
-    def remove(self, facts: BindingFacts) -> None:
-        del self.bindings[bisect_left(self.bindings, facts.order, key=lambda item: item.order)]
-        self._forget()
-
-    def _forget(self) -> None:
-        self._columns.clear()
-        self._tables.clear()
-        self._masks.clear()
-
-    def lower(self, priority: int) -> int:
-        """How many rank below: they come first."""
-        return bisect_left(self.bindings, priority, key=lambda facts: facts.priority)
-
-    def shares(self, names: list[str], ranks: int) -> Ints:
-        """What the first so many hold, a column for each resource."""
-        key = tuple(names)
-        found = self._tables.get(key)
-        if found is None:
-            found = self._tables[key] = np.stack([self._column(name) for name in names], axis=1)
-        return found[:ranks]
-
-    def _column(self, name: str) -> Ints:
-        found = self._columns.get(name)
-        if found is None:
-            held = [min(facts.request.of(name) * facts.held[self.cluster], LARGEST) for facts in self.bindings]
-            found = self._columns[name] = np.array(held, dtype=np.int64)
-        return found
-
-    def may_go(self, scheduler: str, ranks: int) -> Mask:
-        """Who of the first so many no rule protects, their priority aside."""
-        found = self._masks.get(scheduler)
-        if found is None:
-            found = self._masks[scheduler] = np.array(
-                [not protected(facts, scheduler) for facts in self.bindings], dtype=np.bool_
-            )
-        return found[:ranks]
-
-
-def protected(facts: BindingFacts, scheduler: str) -> bool:
-    """Whether a rule protects it from that scheduler, its priority aside: the rules below, for whole columns."""
-    spec = facts.binding.spec
-    kept = facts.binding.kind != "ResourceBinding" or spec.scheduler_name != scheduler
-    return kept or facts.deleted or not facts.request
-
-
-def protection(preemptor: BindingFacts, other: BindingFacts, cluster: str, gap: Resources) -> Reason | None:
-    """The first rule that protects a binding in a cluster from a preemptor; None: it may be asked."""
-    scheduler = other.binding.spec.scheduler_name
-    if other.binding.kind != "ResourceBinding":
-        return ClusterScoped()
-    if scheduler != preemptor.binding.spec.scheduler_name:
-        return OtherScheduler(scheduler, preemptor.binding.spec.scheduler_name)
-    if not other.request:
-        return NoRequirements()
-    if other.priority >= preemptor.priority:
-        return NotLower(other.priority, preemptor.priority)
-    held = other.on(cluster)
-    return None if any(held.of(name) for name in gap) else NotContested()

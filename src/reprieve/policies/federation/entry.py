@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from reprieve.engine.plan import Plan
+from reprieve.engine.preemption import decide
 from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
-from reprieve.policies.federation.policy import NAME, FederationPolicy
+from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.policies.registry import Asked, BaseEntry, Ground, Known, Preemptor
 from reprieve.texts import federation as texts
 
@@ -16,7 +17,7 @@ from reprieve.texts import federation as texts
 class FederationEntry(BaseEntry):
     """Bindings that wait for clusters."""
 
-    name = NAME
+    name = FederationPolicy.name
     ledger = "clusters"
     kinds = ("ResourceBinding", "ClusterResourceBinding")
 
@@ -27,7 +28,7 @@ class FederationEntry(BaseEntry):
         return (facts.unit for facts in self.policy.federation.bindings)
 
     def _facts(self, asked: Asked) -> BindingFacts | None:
-        return self.policy.federation.find((asked.kind, asked.namespace, asked.name))
+        return self.policy.federation.find(asked.unit)
 
     def find(self, asked: Asked) -> Preemptor | None:
         facts = self._facts(asked)
@@ -51,8 +52,8 @@ class FederationEntry(BaseEntry):
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - clusters are a ledger of their own
         return [self.preemptor(facts) for facts in self.policy.pending()]
 
-    def decide(self, preemptor: Preemptor, now: int) -> Plan:  # noqa: ARG002 - nothing changes with time alone
-        return self.policy.decide(preemptor.facts)
+    def decide(self, preemptor: Preemptor, now: int) -> Plan:
+        return decide(self.policy, preemptor.facts, now)
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:  # noqa: ARG002 - the plan knows its binding
         self.policy.commit(plan)

@@ -48,6 +48,11 @@ def room(request: Resources, free: Resources) -> int:
     return min((max(0, free.of(name)) // units for name, units in request.items() if units), default=PLENTY)
 
 
+def gap(request: Resources, replicas: int, free: Resources) -> Resources:
+    """What is missing for so many replicas."""
+    return Resources({name: units * replicas - free.of(name) for name, units in request.items()}).positive()
+
+
 def fixed(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | None:
     """What each cluster has to hold where that does not go by room; None: the spread constraints cannot be met."""
     replicas = facts.missing

@@ -6,34 +6,51 @@
 3. While those who were told to leave still do so, and their room is enough, it waits and asks nobody else. The place
    that it waits for is held against all who rank as it does or lower.
 4. In a cluster, the gap is what the binding asks for above what is free there.
-5. Bindings of the cluster are asked from the lowest priority up, only lower ones, never cluster-scoped ones, those that
-   ask for nothing or those of another scheduler: one that covers the gap alone is taken alone, else they accumulate
-   until they cover it.
+5. Bindings of the cluster are asked from the lowest priority up, as far as the rules allow (`rules`): one that covers
+   the gap alone is taken alone, else they accumulate until they cover it.
 6. The cluster with the fewest victims is chosen, then the one whose victims rank lowest. Not enough: nobody goes.
 7. A victim loses its result in that cluster only. In a cycle, later bindings see what earlier ones got and freed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
 from reprieve.configuration import Settings
-from reprieve.engine.holds import Hold
+from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Plan
+from reprieve.engine.reasons import NobodyAsked
+from reprieve.engine.steps import Criterion
 from reprieve.manifests.karmada import Cluster
-from reprieve.policies.federation.bindings import BindingFacts, BindingKey
-from reprieve.policies.federation.clusters import affinity_groups, obstacle
-from reprieve.policies.federation.effects import after, held, scheduled, without
-from reprieve.policies.federation.placement import place
-from reprieve.policies.federation.plans import NAME, Explanation, FederationPlan, plan
-from reprieve.policies.federation.preemption import PreemptionSearch
+from reprieve.model.names import UnitName
+from reprieve.model.resources import Resources
+from reprieve.policies.federation.bindings import BindingFacts
+from reprieve.policies.federation.commit import commit
+from reprieve.policies.federation.division import Division
+from reprieve.policies.federation.placement import Free, place
+from reprieve.policies.federation.rules import BindingRule, candidates, judge, rules_for
+from reprieve.policies.federation.search import ClusterOffers, ClusterSearch, fewest_then_lowest, free_every, free_one
+from reprieve.policies.federation.several import free_several
+from reprieve.policies.federation.terms import BindingTerms
+from reprieve.policies.federation.view import BindingView
 from reprieve.policies.federation.world import Federation
 from reprieve.texts import federation as texts
 from reprieve.world import World
 
-__all__ = ["NAME", "FederationPolicy"]
+
+class ClusterDomain(NamedTuple):
+    """The clusters of an affinity group, and how they are freed: one of them, each of them, or several together."""
+
+    clusters: Mapping[str, Cluster]
+    free: Callable[[ClusterSearch], Offers]
 
 
 class FederationPolicy:
     """Decides for bindings over the member clusters of one world."""
+
+    name = "federation"
 
     def __init__(self, world: World, settings: Settings) -> None:
         self.world = world
@@ -49,112 +66,141 @@ class FederationPolicy:
             key=lambda facts: (-facts.priority if by_priority else 0, facts.created, facts.unit),
         )
 
-    def decide(self, facts: BindingFacts) -> FederationPlan:
+    def commit(self, made: Plan) -> None:
+        """In the world that is looked at."""
+        commit(self.federation, made)
+
+    def view(self, preemptor: BindingFacts, now: int) -> BindingView:  # noqa: ARG002 - nothing here goes by time
         self.federation.refresh()
-        facts = self.federation.find(facts.key) or facts
+        return BindingView(self.federation.find(preemptor.unit) or preemptor, self.federation)
+
+    # 2. Does it fit? May it preempt?
+
+    def fits(self, view: BindingView) -> Placed | None:
+        facts = view.facts
         if not facts.pending:
             clusters = list(facts.held)
-            return plan(facts, "Fits", texts.already_scheduled(facts.unit, clusters), domain=",".join(clusters))
-        groups = self._groups(facts)
-        early = self._fits(facts, groups) or self._refusal(facts) or self._waits(facts, groups)
-        return early or self._preempts(facts, groups)
+            message = texts.already_scheduled(facts.unit, clusters)
+            return Placed(message, ",".join(clusters), terms=BindingTerms(facts))
+        division = _first_place(view, view.now)
+        if division is None:
+            return None
+        grows = division and all(count >= 0 for count in division.values())
+        where = division if grows else facts.after(division)
+        terms = BindingTerms(facts, division)
+        return Placed(texts.fits(facts.unit, where), ",".join(where), terms.placement, terms)
 
-    def _groups(self, facts: BindingFacts) -> list[dict[str, Cluster]]:
-        """The clusters within reach, one affinity group after the other."""
-        known = sorted(self.federation.clusters.items())
-        spec = facts.binding.spec
-        return [
-            {name: cluster for name, cluster in known if not obstacle(cluster, spec, group)}
-            for group in affinity_groups(facts.placement)
-        ]
-
-    # 2. Without preemption
-
-    def _fits(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan | None:
-        free = self.federation.free_now(facts)
-        for clusters in groups:
-            division = place(facts, clusters, free)
-            if division is not None:
-                grows = division and all(count >= 0 for count in division.values())
-                where = division if grows else after(facts, division)
-                message = texts.fits(facts.unit, where)
-                return plan(facts, "Fits", message, domain=",".join(where), division=division)
-        return None
-
-    def _refusal(self, facts: BindingFacts) -> FederationPlan | None:
-        """Why a binding that fits nowhere may not preempt."""
+    def trigger(self, view: BindingView) -> HeldBack | None:
+        facts = view.facts
         if not self.settings.gate("PriorityBasedPreemptiveScheduling"):
-            return self._refuse(facts, texts.nowhere(facts.unit, texts.GATE_OFF))
+            return _refused(view, texts.nowhere(facts.unit, texts.GATE_OFF), NobodyAsked())
         if facts.preemption_policy == "Never":
-            return self._refuse(facts, texts.nowhere(facts.unit, texts.NEVER))
+            return _refused(view, texts.nowhere(facts.unit, texts.NEVER), NobodyAsked("Never"))
         if facts.binding.kind != "ResourceBinding":
-            return self._refuse(facts, texts.nowhere(facts.unit, texts.CLUSTER_SCOPED_PREEMPTOR))
-        return None
-
-    def _refuse(self, facts: BindingFacts, message: str, *, asked: bool = False) -> FederationPlan:
-        details = Explanation(self.federation, facts, None, asked=asked)
-        return plan(facts, "Unschedulable", message, details=details)
+            return _refused(view, texts.nowhere(facts.unit, texts.CLUSTER_SCOPED_PREEMPTOR), NobodyAsked())
+        return self._waits(view)
 
     # 3. Victims that are still leaving
 
-    def _waits(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan | None:
-        now, soon = self.federation.free_now(facts), self.federation.free_soon(facts)
-        if soon == now:
+    def _waits(self, view: BindingView) -> HeldBack | None:
+        division = _first_place(view, view.soon) if view.soon != view.now else None
+        if division is None:
             return None
-        for clusters in groups:
-            division = place(facts, clusters, soon)
-            if division is not None:
-                leaving = self._awaited(facts, [name for name in division if soon[name] != now[name]])
-                message = texts.waits(facts.unit, list(division), leaving)
-                domain = ",".join(division)
-                return plan(facts, "Wait", message, domain=domain, division=division, waiting_for=leaving)
-        return None
+        leaving = self._awaited(view, [name for name in division if view.soon[name] != view.now[name]])
+        terms = BindingTerms(view.facts, division)
+        return HeldBack(
+            "Wait",
+            texts.waits(view.unit, list(division), leaving),
+            ",".join(division),
+            terms.placement,
+            waiting_for=leaving,
+            terms=terms,
+            because=NobodyAsked("Leaving"),
+        )
 
-    def _awaited(self, facts: BindingFacts, clusters: list[str]) -> list[str]:
+    def _awaited(self, view: BindingView, clusters: list[str]) -> list[UnitName]:
         """Those who leave the clusters that it will go to."""
-        units = (other.unit for name in clusters for other in self.federation.leaving(name) if other.key != facts.key)
+        units = (other.unit for name in clusters for other in self.federation.leaving(name) if other.unit != view.unit)
         return list(dict.fromkeys(units))
 
     # 4. to 6. Preemption
 
-    def _preempts(self, facts: BindingFacts, groups: list[dict[str, Cluster]]) -> FederationPlan:
-        soon = self.federation.free_soon(facts)
-        for clusters in groups:
-            answer = PreemptionSearch(self.federation, facts, clusters, soon).run()
-            if answer is None:
-                continue
-            victims = list(dict.fromkeys(other.unit for other, _ in answer.evictions))
-            return plan(
-                facts,
-                "Preempt",
-                texts.preempts(facts.unit, answer.domain, victims, answer.gap, answer.division),
-                domain=answer.domain,
-                division=answer.division,
-                answer=answer,
-                details=Explanation(self.federation, facts, answer, asked=True),
-            )
-        why = texts.NOBODY_HOLDS_IT if any(groups) else texts.NO_CLUSTERS
-        return self._refuse(facts, texts.refused(facts.unit, why), asked=True)
+    def domains(self, view: BindingView) -> Iterator[Sequence[ClusterDomain]]:
+        for group in view.groups:
+            if view.facts.style in ("Duplicated", "Static"):
+                yield [ClusterDomain(group.clusters, free_every)]
+            else:
+                yield [ClusterDomain(group.clusters, free_one)]
+                yield [ClusterDomain(group.clusters, free_several)]
 
-    # 7. What a cycle does with a plan
+    def rules(self, view: BindingView, domain: ClusterDomain) -> list[BindingRule]:  # noqa: ARG002 - the same in every cluster
+        return rules_for(view.facts, view.missing)
 
-    def commit(self, made: Plan) -> None:
-        """In the world that is looked at: victims have left, the binding is scheduled or its place is held."""
-        if not isinstance(made, FederationPlan):
+    def search(self, view: BindingView, domain: ClusterDomain, rules: Sequence[BindingRule]) -> Offers:
+        return domain.free(ClusterSearch(view, domain.clusters, rules))
+
+    def criteria(self, view: BindingView, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002
+        return fewest_then_lowest(offers.priorities) if isinstance(offers, ClusterOffers) else []
+
+    def message(self, view: BindingView, offer: Offer) -> str:
+        terms: BindingTerms = offer.terms
+        victims = [victim.unit for victim in offer.victims]
+        return texts.preempts(view.unit, list(offer.costs), victims, terms.gap, terms.division)
+
+    def refusal(self, view: BindingView) -> HeldBack:
+        why = texts.NOBODY_HOLDS_IT if view.reach else texts.NO_CLUSTERS
+        return _refused(view, texts.refused(view.unit, why))
+
+    # Explanations
+
+    def unasked(self, view: BindingView) -> Offers:  # noqa: ARG002 - not worth a search
+        return OfferList()
+
+    def judged(self, view: BindingView, told: Told) -> Iterator[Judged]:
+        if told.outcome == "Fits":
             return
-        gone: dict[BindingKey, set[str]] = {}
-        for other, cluster in made.evictions:
-            gone.setdefault(other.key, set()).add(cluster)
-        for key, clusters in gone.items():
-            self.world.put(without(self._current(key), clusters))
-        if made.outcome == "Fits":
-            self.world.put(scheduled(self._current(made.key), made.division))
-        elif made.division:
-            self.world.put(held(self._current(made.key).binding, Hold(clusters=made.division)))
-        self.federation.refresh()
+        # Where nobody was asked, that is why they stay, and not what their cluster lacks.
+        otherwise = told.because if told.offers is None else None
+        rules = rules_for(view.facts, _missing(view, told))
+        for name in told.chosen.costs if told.brief and told.chosen is not None else view.reach:
+            for other, reason in judge(rules, self.federation.in_cluster(name)):
+                yield Judged(other.unit, name, reason or otherwise)
 
-    def _current(self, key: BindingKey) -> BindingFacts:
-        facts = self.federation.find(key)
-        if facts is None:
-            raise LookupError(f"{'/'.join(key)} is gone")
-        return facts
+    def obstacles(self, view: BindingView, told: Told) -> dict[str, str]:
+        """Clusters out of reach, then those that could not be freed; none where it has a place, or waits for one."""
+        if told.outcome in ("Fits", "Wait"):
+            return {}
+        offers = told.offers.all() if told.offers is not None else ()
+        offered = {name for offer in offers for name in offer.costs}
+        short = {name: self._short(view, name, told) for name in view.reach if name not in offered}
+        return {**view.out_of_reach, **short}
+
+    def _short(self, view: BindingView, cluster: str, told: Told) -> str:
+        gap = _missing(view, told)(cluster)
+        if not gap:
+            return texts.CLUSTER_BREAKS_SPREAD
+        if told.offers is None:
+            return texts.lacking(gap)
+        allowed = candidates(rules_for(view.facts, view.missing), self.federation.in_cluster(cluster))
+        return texts.short_of(gap, candidates=bool(allowed.any()))
+
+    def stamp(self, view: BindingView) -> object:  # noqa: ARG002 - one world for all views
+        return self.world.version
+
+    def fingerprint(self) -> str:
+        return str(sorted(self.federation.free.items())) if self.settings.validate else ""
+
+
+def _first_place(view: BindingView, free: Free) -> Division | None:
+    """Where its replicas go in the first affinity group that has room for them."""
+    places = (place(view.facts, group.clusters, free) for group in view.groups)
+    return next((division for division in places if division is not None), None)
+
+
+def _missing(view: BindingView, told: Told) -> Callable[[str], Resources]:
+    """What the clusters lack: for a search what they will lack soon, without one what they lack now."""
+    return view.missing if told.offers is not None else view.missing_now
+
+
+def _refused(view: BindingView, message: str, because: NobodyAsked | None = None) -> HeldBack:
+    return HeldBack("Unschedulable", message, terms=BindingTerms(view.facts), because=because)

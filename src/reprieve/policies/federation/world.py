@@ -14,14 +14,17 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Mapping
 
+from reprieve.engine.clusters import ClusterLedger, less, smaller
 from reprieve.manifests.core import Controller, Job
 from reprieve.manifests.karmada import Cluster, PropagationPolicy, ResourceBinding
 from reprieve.manifests.priorities import Priority, of_scheduled_binding
 from reprieve.manifests.scheduling import PriorityClass
+from reprieve.model.names import UnitName
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.policies.federation.bindings import BindingFacts, BindingKey, Residents
-from reprieve.policies.federation.ledger import ClusterLedger, less, smaller
-from reprieve.policies.federation.propagation import policy_of, template_of
+from reprieve.policies.federation.bindings import BindingFacts, unit_of
+from reprieve.policies.federation.propagation_policies import policy_of, template_of
+from reprieve.policies.federation.residents import Residents
+from reprieve.policies.federation.rules import TakesPart
 from reprieve.world import Change, World
 
 _RESOLVING = (PriorityClass, PropagationPolicy, Controller, Job)
@@ -39,10 +42,10 @@ class Federation:
         self.clusters: dict[str, Cluster] = {}
         self.ledger = ClusterLedger()
         self.residents: dict[str, Residents] = {}
-        self._facts: dict[BindingKey, BindingFacts] = {}
+        self._facts: dict[UnitName, BindingFacts] = {}
         self._leaving: dict[str, list[BindingFacts]] = {}
-        self._holders: dict[BindingKey, BindingFacts] = {}
-        self._unresolved: set[BindingKey] = set()
+        self._holders: dict[UnitName, BindingFacts] = {}
+        self._unresolved: set[UnitName] = set()
         self._version = -1
         self.refresh()
 
@@ -55,8 +58,8 @@ class Federation:
     def bindings(self) -> list[BindingFacts]:
         return list(self._facts.values())
 
-    def find(self, key: BindingKey) -> BindingFacts | None:
-        return self._facts.get(key)
+    def find(self, unit: UnitName) -> BindingFacts | None:
+        return self._facts.get(unit)
 
     def refresh(self) -> None:
         """Take in what has changed in the world."""
@@ -70,8 +73,8 @@ class Federation:
         for change in changes:
             self._take_in(change)
         if any(change.kind in _RESOLVING for change in changes):
-            for key in list(self._unresolved):
-                self._put(self._facts[key].binding)
+            for unit in list(self._unresolved):
+                self._put(self._facts[unit].binding)
 
     def _read_all(self) -> None:
         self.ledger = ClusterLedger()
@@ -84,6 +87,8 @@ class Federation:
             self._report(cluster)
         for residents in self.residents.values():
             residents.settle()
+            for scheduler in {facts.binding.spec.scheduler_name for facts in residents.bindings}:
+                TakesPart(scheduler).protects(residents)
 
     def _take_in(self, change: Change) -> None:
         if change.kind is Cluster:
@@ -95,8 +100,8 @@ class Federation:
         elif change.kind is ResourceBinding and change.new is not None:
             self._put(change.new)
         elif change.kind is ResourceBinding:
-            self._remove((change.old.kind, *change.key))
-            self.ledger.put((change.old.kind, *change.key), {})
+            self._remove(unit_of(change.old))
+            self.ledger.put(unit_of(change.old), {})
 
     def _report(self, cluster: Cluster) -> None:
         self.clusters[cluster.name] = cluster
@@ -105,7 +110,7 @@ class Federation:
     # Bindings
 
     def _put(self, binding: ResourceBinding) -> None:
-        self._remove((binding.kind, binding.namespace, binding.name))
+        self._remove(unit_of(binding))
         self._add(self._read(binding), sort=True)
 
     def _read(self, binding: ResourceBinding) -> BindingFacts:
@@ -114,26 +119,26 @@ class Federation:
 
     def _resolve(self, binding: ResourceBinding) -> Priority:
         """What the policy that made a binding says. Once a binding carries its priority, that is what counts."""
-        self._unresolved.add((binding.kind, binding.namespace, binding.name))
+        self._unresolved.add(unit_of(binding))
         policy = policy_of(self.world, binding)
         asked = policy.spec.schedule_priority if policy is not None else None
         return self.world.classes.of_binding(asked, template_of(self.world, binding))
 
     def _add(self, facts: BindingFacts, *, sort: bool) -> None:
-        self._facts[facts.key] = facts
-        self.ledger.put(facts.key, facts.uses())
+        self._facts[facts.unit] = facts
+        self.ledger.put(facts.unit, facts.uses())
         if facts.hold:
-            self._holders[facts.key] = facts
+            self._holders[facts.unit] = facts
         for name in facts.held:
             residents = self.residents.setdefault(name, Residents(name))
             residents.add(facts, sort=sort)
         for name in facts.leaving:
             insort(self._leaving.setdefault(name, []), facts, key=lambda item: item.order)
 
-    def _remove(self, key: BindingKey) -> None:
-        facts = self._facts.pop(key, None)
-        self._unresolved.discard(key)
-        self._holders.pop(key, None)
+    def _remove(self, unit: UnitName) -> None:
+        facts = self._facts.pop(unit, None)
+        self._unresolved.discard(unit)
+        self._holders.pop(unit, None)
         if facts is None:
             return
         for name in facts.held:
@@ -142,6 +147,10 @@ class Federation:
             self._leaving[name].remove(facts)
 
     # What decisions ask
+
+    def in_cluster(self, cluster: str) -> Residents:
+        """Those who are scheduled to a cluster."""
+        return self.residents.get(cluster) or Residents(cluster)
 
     def leaving(self, cluster: str) -> list[BindingFacts]:
         """Those who have been told to leave a cluster and still use it."""
@@ -156,13 +165,13 @@ class Federation:
         soon = dict(self.free)
         for name, leaving in self._leaving.items():
             for other in leaving:
-                if name in soon and other.key != facts.key:
+                if name in soon and other.unit != facts.unit:
                     soon[name] += other.request * other.leaving[name]
         return self._not_held(facts, soon)
 
     def _not_held(self, facts: BindingFacts, free: Mapping[str, Resources]) -> Mapping[str, Resources]:
         """What others do not hold against a binding; the same mapping when nobody does."""
-        others = [other for other in self._holders.values() if other.key != facts.key]
+        others = [other for other in self._holders.values() if other.unit != facts.unit]
         higher = _held(other for other in others if other.priority > facts.priority)
         equal = _held(other for other in others if other.priority == facts.priority)
         names = [name for name in {**higher, **equal} if name in free]

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold, hold_of
+from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.model.clock import precise_timestamp
 from reprieve.model.conditions import condition_of
+from reprieve.model.names import parts_of
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
-from reprieve.policies.federation.effects import after
 from reprieve.policies.federation.evictions import (
     EVICTED_ANNOTATION,
     PLACED_ANNOTATION,
@@ -22,7 +23,7 @@ from reprieve.policies.federation.evictions import (
     settled,
     written,
 )
-from reprieve.policies.federation.plans import FederationPlan
+from reprieve.policies.federation.terms import BindingTerms
 from reprieve.scheduler.context import Context, annotations_of
 from reprieve.scheduler.federation.annotations import annotate, lost_by, say
 from reprieve.scheduler.federation.evictions import evict
@@ -32,7 +33,7 @@ from reprieve.stores.writing import modify
 from reprieve.texts import federation as texts
 
 
-async def commit(context: Context, plan: FederationPlan, decision: int = 0) -> None:
+async def commit(context: Context, plan: Plan, decision: int = 0) -> None:
     """Carry out a decision. Raises `Conflict` or `NotFound` when its binding is not the one that was decided over."""
     record = await _decided_over(context, plan)
     if plan.outcome == "Fits":
@@ -44,11 +45,12 @@ async def commit(context: Context, plan: FederationPlan, decision: int = 0) -> N
         await _refuse(context, plan, record)
 
 
-async def _decided_over(context: Context, plan: FederationPlan) -> Record:
+async def _decided_over(context: Context, plan: Plan) -> Record:
     """The binding as the store has it, if that is the version that the plan is about."""
-    kind, namespace, name = plan.key
+    terms: BindingTerms = plan.terms
+    kind, namespace, name = parts_of(plan.preemptor)
     record = await context.store.get(CLUSTER_BINDINGS if kind == CLUSTER_BINDINGS.kind else BINDINGS, name, namespace)
-    metadata = plan.facts.binding.metadata
+    metadata = terms.facts.binding.metadata
     if (record.uid, str(record.version)) != (metadata.uid, metadata.resource_version):
         context.absorb(record)
         raise Conflict(f"{plan.preemptor} has changed since it was decided over")
@@ -58,9 +60,10 @@ async def _decided_over(context: Context, plan: FederationPlan) -> Record:
 # A place that is free
 
 
-async def _schedule(context: Context, plan: FederationPlan, record: Record) -> None:
-    result = after(plan.facts, plan.division)
-    if plan.division or HOLD_ANNOTATION in annotations_of(record) or lost_by(record):
+async def _schedule(context: Context, plan: Plan, record: Record) -> None:
+    terms: BindingTerms = plan.terms
+    result = terms.facts.after(terms.division)
+    if terms.division or HOLD_ANNOTATION in annotations_of(record) or lost_by(record):
         moment = precise_timestamp(context.clock())
 
         def give(data: dict[str, Any]) -> None:
@@ -81,7 +84,7 @@ async def _schedule(context: Context, plan: FederationPlan, record: Record) -> N
 # A place that others have to leave
 
 
-async def _hold(context: Context, plan: FederationPlan, record: Record, decision: int) -> None:
+async def _hold(context: Context, plan: Plan, record: Record, decision: int) -> None:
     hold = _hold_of_plan(plan, record, decision)
     known = hold_of(annotations_of(record))
     if hold.victims or known is None or known.clusters != hold.clusters:
@@ -90,23 +93,24 @@ async def _hold(context: Context, plan: FederationPlan, record: Record, decision
     await _refuse(context, plan, record)
 
 
-def _hold_of_plan(plan: FederationPlan, record: Record, decision: int) -> Hold:
+def _hold_of_plan(plan: Plan, record: Record, decision: int) -> Hold:
+    terms: BindingTerms = plan.terms
     victims = [
         HeldVictim(
             unit=other.unit,
             uid=other.binding.metadata.uid,
             domain=cluster,
-            message=texts.preempted(cluster, plan.preemptor, other.priority, plan.facts.priority),
+            message=texts.preempted(cluster, plan.preemptor, other.priority, terms.facts.priority),
         )
-        for other, cluster in plan.evictions
+        for other, cluster in terms.evictions
     ]
-    seen = [other.binding.metadata.resource_version for other, _ in plan.evictions]
+    seen = [other.binding.metadata.resource_version for other, _ in terms.evictions]
     version = max([record.version, *(int(text) for text in seen if text)])
     return Hold(
         preemptor=plan.preemptor,
         policy=plan.policy,
         version=version,
-        clusters=plan.division,
+        clusters=terms.division,
         victims=tuple(victims),
         decision=decision,
     )
@@ -115,7 +119,7 @@ def _hold_of_plan(plan: FederationPlan, record: Record, decision: int) -> Hold:
 # What the status says
 
 
-async def _refuse(context: Context, plan: FederationPlan, record: Record) -> None:
+async def _refuse(context: Context, plan: Plan, record: Record) -> None:
     """Say why a binding waits. That it was preempted is not covered up by that."""
     known = condition_of(record.data, SCHEDULED)
     if known.get("reason") != PREEMPTED and known.get("message") != plan.message:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from reprieve.model.names import parts_of
+from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.entry import FederationEntry
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.scheduler.federation.effects import commit
 from reprieve.scheduler.lanes import Services
+from reprieve.world import microseconds
 
 
 class ScheduleBindings:
@@ -23,7 +24,7 @@ class ScheduleBindings:
     def find(self, unit: str) -> BindingFacts | None:
         """A binding as the policy sees it."""
         self._policy.federation.refresh()
-        return self._policy.federation.find(parts_of(unit))
+        return self._policy.federation.find(UnitName(unit))
 
     def priority(self, facts: BindingFacts) -> int:
         """By what it is taken from the queue."""
@@ -34,7 +35,7 @@ class ScheduleBindings:
         if facts is None or not facts.pending:
             return self._queue.done(unit)
         started = self._services.elapsed()
-        plan = self._policy.decide(facts)
+        plan = self._entry.decide(self._entry.preemptor(facts), microseconds(self._services.context.clock()))
         number = self._log.decided(plan, self._services.elapsed() - started)
         if self._services.shadow:
             return self._queue.unschedulable(unit)

@@ -9,12 +9,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from reprieve.manifests.karmada import Cluster, ResourceSummary, is_hollow
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.policies.federation.bindings import BindingKey
 
 Uses = Mapping[str, Resources]
 
@@ -23,17 +22,17 @@ class Usage:
     """What all bindings use, by cluster."""
 
     def __init__(self) -> None:
-        self._by_binding: dict[BindingKey, Uses] = {}
+        self._by_binding: dict[Hashable, Uses] = {}
         self._total: dict[str, Resources] = {}
 
     def of(self, cluster: str) -> Resources:
         return self._total.get(cluster, NOTHING)
 
-    def put(self, key: BindingKey, now: Uses) -> set[str]:
+    def put(self, binding: Hashable, now: Uses) -> set[str]:
         """A binding uses this now; the clusters where that is a change."""
-        before = self._by_binding.pop(key, {})
+        before = self._by_binding.pop(binding, {})
         if now:
-            self._by_binding[key] = now
+            self._by_binding[binding] = now
         changed = {name for name in {*before, *now} if before.get(name, NOTHING) != now.get(name, NOTHING)}
         for name in changed:
             self._total[name] = self.of(name) - before.get(name, NOTHING) + now.get(name, NOTHING)
@@ -64,8 +63,8 @@ class ClusterLedger:
         self._reports.pop(cluster, None)
         self.free.pop(cluster, None)
 
-    def put(self, key: BindingKey, now: Uses) -> None:
-        for name in self.usage.put(key, now):
+    def put(self, binding: Hashable, now: Uses) -> None:
+        for name in self.usage.put(binding, now):
             self._count(name)
 
     def _count(self, cluster: str) -> None:

@@ -8,7 +8,7 @@ from reprieve.engine.holds import HOLD_ANNOTATION, Hold
 from reprieve.manifests.loading import load_objects
 from reprieve.policies.federation.policy import FederationPolicy
 from tests.builders.pods import Dict
-from tests.generators.federations import DUPLICATED, asked, binding, cluster, policy_of
+from tests.generators.federations import DUPLICATED, asked, binding, cluster, decided, policy_of
 
 HOLLOW = {"reprieve.scheduling/hollow": "true"}
 
@@ -93,17 +93,17 @@ def test_what_is_held_while_victims_leave_is_not_asked_of_those_who_come_later()
     holder = holding("holder", {"m1": 1}, priority=9, cpu="5")
     policy = policy_of(hollow(), *victims, holder, binding("next", priority=9, cpu="5"))
     assert (left(policy, "next"), left(policy, "next", soon=True)) == (0, 0)
-    made = policy.decide(asked(policy, "next"))
+    made = decided(policy, "next")
     assert (made.outcome, [victim.unit for victim in made.victims]) == ("Preempt", ["ResourceBinding/default/low"])
-    assert policy.decide(asked(policy, "holder")).outcome == "Wait"
+    assert decided(policy, "holder").outcome == "Wait"
 
 
 def test_of_two_equals_that_hold_each_may_take_its_own_as_soon_as_there_is_room() -> None:
     two = [holding(name, {"m1": 1}, priority=5, cpu="6") for name in ("a", "b")]
     policy = policy_of(hollow(), *two)
-    assert [policy.decide(asked(policy, name)).outcome for name in ("a", "b")] == ["Fits", "Fits"]
-    policy.commit(policy.decide(asked(policy, "a")))
-    assert policy.decide(asked(policy, "b")).outcome == "Unschedulable"
+    assert [decided(policy, name).outcome for name in ("a", "b")] == ["Fits", "Fits"]
+    policy.commit(decided(policy, "a"))
+    assert decided(policy, "b").outcome == "Unschedulable"
 
 
 def test_only_who_waits_holds() -> None:
@@ -117,8 +117,8 @@ def test_only_who_waits_holds() -> None:
 
 def test_replicas_that_became_too_many_leave_in_proportion() -> None:
     policy = policy_of(hollow("m1"), hollow("m2"), binding("a", cpu="1", replicas=3, on={"m1": 4, "m2": 2}))
-    made = policy.decide(asked(policy, "a"))
-    assert (made.outcome, made.division) == ("Fits", {"m1": -2, "m2": -1})
+    made = decided(policy, "a")
+    assert (made.outcome, made.terms.division) == ("Fits", {"m1": -2, "m2": -1})
     policy.commit(made)
     assert asked(policy, "a").held == {"m1": 2, "m2": 1}
     assert not asked(policy, "a").pending
@@ -127,13 +127,13 @@ def test_replicas_that_became_too_many_leave_in_proportion() -> None:
 def test_what_is_everywhere_grows_by_what_is_missing() -> None:
     grown = binding("a", cpu="2", replicas=3, scheduling=DUPLICATED, on={"m1": 1, "m2": 3})
     policy = policy_of(hollow("m1"), hollow("m2"), grown)
-    assert policy.decide(asked(policy, "a")).division == {"m1": 2}
+    assert decided(policy, "a").terms.division == {"m1": 2}
 
 
 def test_a_result_that_is_complete_is_never_added_to_because_its_status_lags_behind() -> None:
     status = {"conditions": [{"type": "Scheduled", "status": "False", "reason": "Preempted"}]}
     policy = policy_of(hollow(), binding("a", cpu="1", replicas=3, on={"m1": 3}, status=status))
-    made = policy.decide(asked(policy, "a"))
-    assert (made.outcome, made.division) == ("Fits", {})
+    made = decided(policy, "a")
+    assert (made.outcome, made.terms.division) == ("Fits", {})
     policy.commit(made)
     assert asked(policy, "a").held == {"m1": 3}

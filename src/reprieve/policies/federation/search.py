@@ -1,0 +1,172 @@
+"""Whose leaving makes room for a binding, in the clusters of one affinity group.
+
+1. The gap of a cluster is what its share of the binding asks for above what is free there. Replicas that go by room
+   use the room of all clusters, and what is left over has to be freed in one. What others are leaving already is as
+   good as free: nobody is asked for it a second time.
+2. In a cluster, from the lowest priority up: one that covers the gap alone, else those who cover it together.
+3. Replicas with a fixed place (Duplicated, static weights) need every one of their clusters.
+4. Where no single cluster can be freed enough, several are (`several`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from reprieve.engine.accumulate import one_or_together
+from reprieve.engine.arrays import Mask
+from reprieve.engine.offers import Offer, OfferList
+from reprieve.engine.plan import Cost, Victim
+from reprieve.engine.reasons import LowerPriority
+from reprieve.engine.steps import Criterion
+from reprieve.manifests.karmada import Cluster
+from reprieve.model.resources import NOTHING, Resources
+from reprieve.policies.federation.bindings import BindingFacts
+from reprieve.policies.federation.division import Division
+from reprieve.policies.federation.placement import fixed, place, room
+from reprieve.policies.federation.residents import Resident, Residents
+from reprieve.policies.federation.rules import BindingRule, candidates
+from reprieve.policies.federation.terms import BindingTerms
+from reprieve.policies.federation.view import BindingView
+
+ALL_NEEDED = "EveryClusterNeeded"
+
+
+class ClusterSearch:
+    """What searches in the clusters of one affinity group share. It changes nothing."""
+
+    def __init__(self, view: BindingView, clusters: Mapping[str, Cluster], rules: Sequence[BindingRule]) -> None:
+        self.view = view
+        self.facts = view.facts
+        self.clusters = clusters
+        self.constrained = bool(view.facts.placement.spread_constraints)
+        self.rules = rules
+
+    def victims(self, cluster: str, gap: Resources) -> list[BindingFacts] | None:
+        """Who covers the gap of a cluster; None: nobody does."""
+        residents = self.view.federation.in_cluster(cluster)
+        ranks = cover(gap, residents, candidates(self.rules, residents))
+        return None if ranks is None else [residents.bindings[rank] for rank in ranks]
+
+    def place_without(self, evictions: Iterable[Resident]) -> Division | None:
+        """Where the replicas go when some have left."""
+        free = dict(self.view.soon)
+        for other, cluster in evictions:
+            free[cluster] += other.on(cluster)
+        return place(self.facts, self.clusters, free)
+
+
+def cover(gap: Resources, residents: Residents, allowed: Mask) -> list[int] | None:
+    """The ranks of those who cover a gap; None: nobody does, or there is none."""
+    names = tuple(gap)
+    return one_or_together([gap[name] for name in names], residents.shares(names), allowed) if names else None
+
+
+def leaving(cluster: str, bindings: Iterable[BindingFacts]) -> list[Resident]:
+    return [Resident(facts, cluster) for facts in bindings]
+
+
+def offer_of(terms: BindingTerms, clusters: Iterable[str], criterion: str = "") -> Offer:
+    """What it costs to free some clusters; who leaves one of them stays in its others."""
+    above = terms.facts.priority
+    units = {other.unit: other for other, _ in terms.evictions}
+    costs = {name: Cost([other.unit for other, where in terms.evictions if where == name]) for name in clusters}
+    victims = [Victim(unit, LowerPriority(other.priority, above)) for unit, other in units.items()]
+    return Offer(",".join(costs), victims, terms.placement, terms=terms, parts=costs, criterion=criterion)
+
+
+def fewest_then_lowest(priorities: Sequence[Sequence[int]]) -> list[Criterion]:
+    """Fewest victims, then those who rank lowest; given are their priorities, cluster by cluster in order of name."""
+    return [
+        Criterion("FewestVictims", np.array([len(found) for found in priorities], dtype=np.int64)),
+        Criterion("LowestHighestPriority", np.array([max(found) for found in priorities], dtype=np.int64)),
+        Criterion("SmallestSumOfPriorities", np.array([sum(found) for found in priorities], dtype=np.int64)),
+        Criterion("FirstByName", np.arange(len(priorities))),
+    ]
+
+
+# Replicas with a fixed place
+
+
+def free_every(search: ClusterSearch) -> OfferList:
+    """Room in each cluster that the binding has to be in: one offer, or none."""
+    facts, view = search.facts, search.view
+    wanted = None if search.constrained else fixed(facts, search.clusters, view.soon)
+    evictions: list[Resident] = []
+    missing = NOTHING
+    for name, replicas in (wanted or {}).items():
+        gap = view.gap(name, replicas) if replicas > 0 else NOTHING
+        victims = search.victims(name, gap) if gap else []
+        if victims is None:
+            return OfferList()
+        evictions += leaving(name, victims)
+        missing += gap
+    if not evictions or not wanted:
+        return OfferList()
+    terms = BindingTerms(facts, wanted, evictions, missing)
+    return OfferList([offer_of(terms, wanted, ALL_NEEDED)])
+
+
+# Replicas that go by room
+
+
+class _Freed(NamedTuple):
+    """Who would leave a cluster, and the gap that this covers."""
+
+    cluster: str
+    victims: list[BindingFacts]
+    gap: Resources
+
+    @property
+    def evictions(self) -> list[Resident]:
+        return leaving(self.cluster, self.victims)
+
+
+def free_one(search: ClusterSearch) -> ClusterOffers:
+    """What each single cluster would cost."""
+    rooms = {name: room(search.facts.request, search.view.soon.get(name, NOTHING)) for name in search.clusters}
+    total, whole = sum(rooms.values()), search.facts.missing
+    found = []
+    for name in search.clusters:
+        rest = whole - (total - rooms[name])
+        # Under constraints, a cluster may have to hold more than what has no room elsewhere.
+        shares = (rest, whole) if search.constrained and rest < whole else (rest,)
+        freed = next((freed for share in shares if (freed := _freed(search, name, share)) is not None), None)
+        if freed is not None:
+            found.append(freed)
+    return ClusterOffers(search, found)
+
+
+def _freed(search: ClusterSearch, cluster: str, replicas: int) -> _Freed | None:
+    view = search.view
+    gap = view.missing(cluster) if replicas == search.facts.missing else view.gap(cluster, replicas)
+    victims = search.victims(cluster, gap)
+    if victims is None:
+        return None
+    freed = _Freed(cluster, victims, gap)
+    return None if search.constrained and search.place_without(freed.evictions) is None else freed
+
+
+class ClusterOffers:
+    """What each single cluster would cost. Where the replicas go is worked out only for the one that is chosen."""
+
+    def __init__(self, search: ClusterSearch, found: list[_Freed]) -> None:
+        self.possible: Mask = np.ones(len(found), dtype=np.bool_)
+        self._search = search
+        self._found = found
+
+    @property
+    def priorities(self) -> list[list[int]]:
+        return [[victim.priority for victim in freed.victims] for freed in self._found]
+
+    def __getitem__(self, number: int) -> Offer:
+        freed = self._found[number]
+        return self._offer(freed, self._search.place_without(freed.evictions) or {})
+
+    def all(self) -> Iterator[Offer]:
+        return (self._offer(freed, {}) for freed in self._found)
+
+    def _offer(self, freed: _Freed, division: Division) -> Offer:
+        return offer_of(BindingTerms(self._search.facts, division, freed.evictions, freed.gap), [freed.cluster])

@@ -1,0 +1,115 @@
+"""Several clusters at once: room for one more replica at a time, each in the cluster where that costs least.
+
+Whoever turns out not to be needed is given back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from reprieve.engine.offers import OfferList
+from reprieve.engine.steps import choose, fill_back
+from reprieve.manifests.karmada import Cluster
+from reprieve.model.resources import NOTHING, Resources
+from reprieve.policies.federation.bindings import BindingFacts
+from reprieve.policies.federation.placement import Free, gap, place, room
+from reprieve.policies.federation.residents import Resident
+from reprieve.policies.federation.rules import candidates
+from reprieve.policies.federation.search import ClusterSearch, cover, fewest_then_lowest, offer_of
+from reprieve.policies.federation.terms import BindingTerms
+
+SEVERAL = "SeveralClusters"
+
+
+def free_several(search: ClusterSearch) -> OfferList:
+    """One offer that spans clusters, or none."""
+    if search.facts.missing < 2 or len(search.clusters) < 2:
+        return OfferList()
+    rooms = _Rooms(search.facts, search.clusters, search.view.soon)
+    removed = _Removing(search, rooms).until_it_fits()
+    if removed is None:
+        return OfferList()
+    evictions = _least_important_first(fill_back(rooms, _least_important_first(removed)))
+    division = search.place_without(evictions)
+    if division is None:
+        return OfferList()
+    missing = search.facts.request * (search.facts.missing - rooms.before)
+    terms = BindingTerms(search.facts, division, evictions, missing)
+    return OfferList([offer_of(terms, sorted({cluster for _, cluster in evictions}), SEVERAL)])
+
+
+def _least_important_first(residents: list[Resident]) -> list[Resident]:
+    return sorted(residents, key=lambda item: (item.facts.order, item.cluster))
+
+
+class _Rooms:
+    """How many replicas clusters have room for while bindings leave them and come back."""
+
+    def __init__(self, facts: BindingFacts, clusters: Mapping[str, Cluster], free: Free) -> None:
+        self._facts = facts
+        self._clusters = clusters
+        self._free = dict(free)
+        self._rooms = {name: room(facts.request, self._free.get(name, NOTHING)) for name in clusters}
+        self._room = self.before = sum(self._rooms.values())
+
+    def fits(self) -> bool:
+        if self._room < self._facts.missing:
+            return False
+        return not self._facts.placement.spread_constraints or bool(place(self._facts, self._clusters, self._free))
+
+    def gap(self, cluster: str) -> Resources:
+        """What is missing in a cluster for one more replica."""
+        return gap(self._facts.request, self._rooms[cluster] + 1, self._free.get(cluster, NOTHING))
+
+    def remove(self, unit: Resident) -> None:
+        self._change(unit.cluster, self._free[unit.cluster] + unit.facts.on(unit.cluster))
+
+    def give_back(self, unit: Resident) -> None:
+        self._change(unit.cluster, self._free[unit.cluster] - unit.facts.on(unit.cluster))
+
+    def _change(self, cluster: str, free: Resources) -> None:
+        self._free[cluster] = free
+        self._room -= self._rooms[cluster]
+        self._rooms[cluster] = room(self._facts.request, free)
+        self._room += self._rooms[cluster]
+
+
+class _Removing:
+    """Takes bindings away until the preemptor fits."""
+
+    def __init__(self, search: ClusterSearch, rooms: _Rooms) -> None:
+        self._rooms = rooms
+        self._residents = {name: search.view.federation.in_cluster(name) for name in search.clusters}
+        self._left = {name: candidates(search.rules, found) for name, found in self._residents.items()}
+        self._next = {name: self._one_more(name) for name in self._residents}
+
+    def until_it_fits(self) -> list[Resident] | None:
+        removed: list[Resident] = []
+        while not self._rooms.fits():
+            chosen = self._cheapest()
+            if chosen is None:
+                return None
+            for victim in self._remove(chosen):
+                self._rooms.remove(victim)
+                removed.append(victim)
+            self._next[chosen] = self._one_more(chosen)
+        return removed
+
+    def _one_more(self, cluster: str) -> list[int]:
+        """The ranks of those who would make room for one more replica; empty: nobody can."""
+        return cover(self._rooms.gap(cluster), self._residents[cluster], self._left[cluster]) or []
+
+    def _cheapest(self) -> str | None:
+        names = sorted(name for name, ranks in self._next.items() if ranks)
+        bindings = [self._residents[name].bindings for name in names]
+        ranks = [self._next[name] for name in names]
+        priorities = [[own[rank].priority for rank in each] for own, each in zip(bindings, ranks, strict=True)]
+        choice = choose(np.ones(len(names), dtype=np.bool_), fewest_then_lowest(priorities))
+        return None if choice is None else names[choice.domain]
+
+    def _remove(self, cluster: str) -> list[Resident]:
+        ranks = self._next[cluster]
+        self._left[cluster][ranks] = False
+        return [Resident(self._residents[cluster].bindings[rank], cluster) for rank in ranks]

@@ -118,6 +118,8 @@ class Choice(NamedTuple):
     criterion: str
 
 
+NO_CHOICE = ""
+"""The policy has no criteria: there is never more than one offer."""
 ONLY_CANDIDATE = "OnlyCandidate"
 TIE_BREAK = "TieBreak"
 
@@ -127,7 +129,7 @@ def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
     left = np.flatnonzero(possible)
     if not len(left):
         return None
-    decided = ONLY_CANDIDATE
+    decided = ONLY_CANDIDATE if criteria else NO_CHOICE
     for criterion in criteria:
         if len(left) == 1:
             break

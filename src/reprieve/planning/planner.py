@@ -11,6 +11,7 @@ import msgspec
 
 from reprieve import texts
 from reprieve.configuration import Settings, configure
+from reprieve.engine import preemption
 from reprieve.engine.plan import Plan
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import Loaded, load, load_objects, load_text
@@ -23,7 +24,7 @@ from reprieve.planning.survey import survey
 from reprieve.policies.deciding import Deciding, Waiting, pod_alone
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.queue.limits import quota_plans as quota_plans_of_queues
-from reprieve.policies.quota import plans as quota_plans
+from reprieve.policies.quota.view import PendingWorkload
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.world import PodFacts, World, microseconds
 
@@ -163,7 +164,7 @@ class Planner:
             raise question(texts.already_admitted(facts.unit, facts.workload.status.admission.cluster_queue))
         if not self._quota.quota.takes(facts):
             raise question(texts.no_queue(facts.unit, facts.workload.spec.queue_name))
-        made = quota_plans.single(self._quota, self._quota.nominate(facts, forced_flavors(assignment)))
+        made = preemption.decide(self._quota, PendingWorkload(facts, forced_flavors(assignment)), self._moment)
         return self._result([decision(made)], priorities=quota_priorities([facts]))
 
     def waiting(self) -> list[Waiting]:

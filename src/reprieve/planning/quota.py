@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from reprieve.planning.questions import question
 from reprieve.planning.result import Decision, decision
-from reprieve.policies.quota import plans as quota_plans
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.flavors import Forced
 from reprieve.policies.quota.policy import QuotaPolicy
@@ -29,19 +28,17 @@ class QuotaCycle(NamedTuple):
 def quota_cycle(policy: QuotaPolicy) -> QuotaCycle:
     waiting = [facts for queue in policy.quota.waiting.values() for facts in queue]
     everyone = [*waiting, *policy.quota.stranded]
-    verdicts = cycle(policy)
-    placed = [verdict.nominee for verdict in verdicts if verdict.outcome == "Fits"]
-    admitted = [nominee.facts.unit for nominee in placed]
+    plans = cycle(policy)
+    placed = [plan for plan in plans if plan.outcome == "Fits"]
+    admitted = [plan.preemptor for plan in placed]
     return QuotaCycle(
-        decisions=[decision(quota_plans.plan(policy, verdict)) for verdict in verdicts],
-        admitted=admitted,
+        decisions=[decision(plan) for plan in plans],
+        admitted=[*admitted],
         left=sorted({facts.unit for facts in everyone} - set(admitted)),
-        order=[verdict.nominee.facts.unit for verdict in verdicts],
+        order=[plan.preemptor for plan in plans],
         priorities=quota_priorities(waiting),
-        flavors={nominee.facts.unit: nominee.assignment.chosen() for nominee in placed},
-        counts={
-            nominee.facts.unit: {group.name: group.size for group in nominee.assignment.pod_sets} for nominee in placed
-        },
+        flavors={plan.preemptor: plan.terms.assignment.chosen() for plan in placed},
+        counts={plan.preemptor: plan.terms.assignment.sizes for plan in placed},
     )
 
 

@@ -15,6 +15,7 @@ from reprieve.policies.podgroup.policy import PodGroupPolicy
 from reprieve.policies.queue.pods import OWN_NAME, stays_out
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import PodFacts, World
 
 __all__ = ["OWN_NAME", "Deciding", "Waiting", "pod_alone"]
@@ -40,7 +41,7 @@ class Deciding:
         self.pods = PodPolicy(world, settings)
         self.groups = Groups(world, settings)
         self.podgroups = PodGroupPolicy(world, settings, self.pods.table, self.pods.labels)
-        self.quota = QuotaPolicy(world, settings, moment)
+        self.quota = QuotaPolicy(QuotaWorld(world, settings, moment))
         self.federation = FederationPolicy(world, settings)
         self._queues: QueuePolicy | None = None
 

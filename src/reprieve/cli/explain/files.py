@@ -15,9 +15,9 @@ from reprieve.planning.questions import WHY_NOT, moment_of, question, unit_of
 from reprieve.planning.result import Decision
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.policy import NAME as FEDERATION
-from reprieve.policies.quota import plans as quota_plans
-from reprieve.policies.quota.policy import NAME as QUOTA
+from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.quota.workloads import whereabouts as quota_whereabouts
 from reprieve.world import PodFacts
 
 
@@ -73,7 +73,7 @@ def _why_not(made: Decision, other: Known) -> Iterator[str]:
 def _whereabouts(facts: Known) -> str:
     if isinstance(facts, BindingFacts):
         return texts.federation.whereabouts(facts.unit, list(facts.held))
-    return whereabouts(facts) if isinstance(facts, PodFacts) else quota_plans.whereabouts(facts)
+    return whereabouts(facts) if isinstance(facts, PodFacts) else quota_whereabouts(facts)
 
 
 def _why_spared(made: Decision, other: Known) -> str:
@@ -108,7 +108,7 @@ def _conditions(facts: Known) -> tuple[Condition, ...]:
 
 def _before_the_pending(facts: Known, decisions: list[Decision]) -> Iterator[str]:
     """Whether one cycle over all that is pending would have it make way; quota, clusters, nodes: each for itself."""
-    apart = {WorkloadFacts: QUOTA, BindingFacts: FEDERATION}
+    apart = {WorkloadFacts: QuotaPolicy.name, BindingFacts: FEDERATION}
     own = apart.get(type(facts), "")
     asked = [
         made

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from reprieve.engine.quota_tree import FlavorResource, QuotaNode
+from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
 from reprieve.manifests.kueue import ClusterQueueSpec, FlavorFungibility, PodSet, ResourceGroup
 from reprieve.manifests.pods import pod_requests
 from reprieve.model.resources import PODS
-from reprieve.policies.quota.candidates import borrows_while_preempting
 from reprieve.policies.quota.flavor_labels import suits
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
@@ -45,6 +44,17 @@ class PodSetFlavors(NamedTuple):
     size: int
     flavors: dict[str, Assigned]
     requests: dict[str, int]
+
+
+class FlavorDemand(NamedTuple):
+    """A domain of the quota policy: so much of each flavor and resource, and for which of it somebody must make way."""
+
+    usage: Amounts
+    contested: frozenset[FlavorResource]
+
+    @property
+    def name(self) -> str:
+        return ",".join(sorted({flavor for flavor, _ in (self.contested or self.usage)}))
 
 
 class Assignment(NamedTuple):
@@ -75,14 +85,18 @@ class Assignment(NamedTuple):
         return usage
 
     @property
-    def contested(self) -> frozenset[FlavorResource]:
-        """Flavors and resources for which somebody has to make way."""
-        return frozenset(
+    def demand(self) -> FlavorDemand:
+        contested = (
             (item.flavor, resource)
             for group in self.pod_sets
             for resource, item in group.flavors.items()
             if item.rating.mode != FIT
         )
+        return FlavorDemand(self.usage, frozenset(contested))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {group.name: group.size for group in self.pod_sets}
 
     def chosen(self) -> dict[str, dict[str, str]]:
         return {group.name: {name: item.flavor for name, item in group.flavors.items()} for group in self.pod_sets}
@@ -114,12 +128,12 @@ class FlavorAssigner:
         self._simulate = simulate
         self._fair = world.settings.fair_sharing.enable
 
-    def assign(self, counts: Mapping[str, int] | None = None, forced: Forced | None = None) -> Assignment:
-        """Flavors for the workload, with fewer pods where `counts` says so, or on the flavors that are `forced`."""
+    def assign(self, counts: Mapping[str, int], forced: Forced | None = None) -> Assignment:
+        """Flavors for so many pods of each set, or the flavors that are `forced`."""
         assumed: dict[FlavorResource, int] = {}
         done: list[PodSetFlavors] = []
         for pod_set in self._facts.workload.spec.pod_sets:
-            count = (counts or {}).get(pod_set.name, pod_set.count)
+            count = counts[pod_set.name]
             requests = self._requests(pod_set, count)
             found: dict[str, Assigned] = {}
             for group in self._spec.resource_groups:
@@ -210,6 +224,11 @@ class FlavorAssigner:
     def _borrows_while_preempting(self) -> bool:
         fair = self._fair and self._spec.preemption.reclaim_within_cohort != "Never"
         return fair or borrows_while_preempting(self._spec)
+
+
+def borrows_while_preempting(spec: ClusterQueueSpec) -> bool:
+    borrow = spec.preemption.borrow_within_cohort
+    return borrow is not None and borrow.policy != "Never"
 
 
 def lowest_subtree(queue: QuotaNode, key: FlavorResource, amount: int) -> tuple[int, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
@@ -137,3 +138,12 @@ def backs_off(facts: WorkloadFacts, now: int) -> bool:
     if requeued is not None and requeued.status == "False":
         return True
     return facts.requeued and state is not None and microseconds(state.requeue_at, now) > now
+
+
+def whereabouts(facts: WorkloadFacts) -> str:
+    """What a workload is doing, in a sentence."""
+    queue = facts.queue
+    if facts.pending or queue is None:
+        return texts.quota_pending(facts.unit, facts.workload.spec.queue_name)
+    used = [(*key, queue.used(key), queue.quota(key).nominal) for key in sorted(facts.usage)]
+    return texts.quota_whereabouts(facts.unit, queue.name, used, leaving=facts.evicted)

@@ -17,7 +17,7 @@ from reprieve.engine.quota_tree import QuotaNode
 from reprieve.model.clock import precise_timestamp
 from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
-from reprieve.policies.quota.policy import Nominee
+from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.holds import HOLD, HeldVictim, Hold, hold_of
 from reprieve.stores.errors import Conflict, NotFound
@@ -29,17 +29,17 @@ _TRIES = 5
 
 
 class QuotaEffects:
-    """Carries out the verdicts of a quota cycle."""
+    """Carries out the plans of a quota cycle."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._store = context.store
 
-    async def admit(self, nominee: Nominee, plan: Plan, decision: int = 0) -> None:
+    async def admit(self, plan: Plan, decision: int = 0) -> None:
         """Give a workload its quota."""
-        record = self._known(nominee.facts.unit)
-        admission = _admission(nominee)
-        message = loop.admitted(nominee.facts.unit, nominee.queue.name)
+        record = self._known(plan.preemptor)
+        admission = _admission(plan.terms)
+        message = loop.admitted(plan.preemptor, plan.terms.queue.name)
         conditions = {
             "QuotaReserved": ("True", "QuotaReserved", message),
             "Admitted": ("True", "Admitted", message),
@@ -51,25 +51,26 @@ class QuotaEffects:
         await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
         await self._let_go(changed)
 
-    async def preempt(self, nominee: Nominee, plan: Plan, decision: int) -> Hold:
+    async def preempt(self, plan: Plan, decision: int) -> Hold:
         """Hold the decision, then tell everybody in the plan that they have to go."""
-        record = self._known(nominee.facts.unit)
-        victims = [made for victim in plan.victims if (made := self._victim(victim, nominee)) is not None]
-        counts = {group.name: group.size for group in nominee.assignment.pod_sets}
-        hold = Hold(preemptor=nominee.facts.unit, victims=victims, counts=counts, decision=decision)
+        record = self._known(plan.preemptor)
+        victims = [made for victim in plan.victims if (made := self._victim(victim, plan)) is not None]
+        hold = Hold(
+            preemptor=plan.preemptor, victims=victims, counts=plan.terms.assignment.sizes, decision=decision
+        )
         record = await self._patch(record, {"metadata": {"annotations": {HOLD: hold.text()}}})
         await self.evict(hold)
-        await self.refuse(nominee, plan)
+        await self.refuse(plan)
         await self._context.event(record, "Normal", "Preempting", plan.message, decision=decision)
         return hold
 
-    def _victim(self, victim: Victim, nominee: Nominee) -> HeldVictim | None:
-        record = self._find(victim.unit)
-        target = next((item for item in nominee.targets if item.facts.unit == victim.unit), None)
-        if record is None or target is None or target.facts.queue is None:
+    def _victim(self, victim: Victim, plan: Plan) -> HeldVictim | None:
+        record, terms = self._find(victim.unit), plan.terms
+        queue = terms.gone[victim.unit].queue
+        if record is None or queue is None:
             return None
         message = loop.quota_preempted(
-            nominee.facts.unit, texts.describe(victim.reason), path(nominee.queue), path(target.facts.queue)
+            plan.preemptor, texts.describe(victim.reason), path(terms.queue), path(queue)
         )
         return HeldVictim(
             victim.unit, record.uid, message, ends=victim.ends, reason=victim.reason.rule, since=_since(record)
@@ -104,11 +105,11 @@ class QuotaEffects:
         changed = await self._write_status(record, {"conditions": self._conditions(record, conditions)})
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
-    async def refuse(self, nominee: Nominee, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
+    async def refuse(self, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
         """Say why a workload waits, and tell it where that is news; what it held may be of no use any more."""
         if gives_up:
-            await self._let_go(self._known(nominee.facts.unit))
-        changed = await self.say_pending(nominee.facts.unit, plan.message)
+            await self._let_go(self._known(plan.preemptor))
+        changed = await self.say_pending(plan.preemptor, plan.message)
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
 
@@ -206,10 +207,10 @@ def path(queue: QuotaNode) -> str:
     return "".join(f"/{node.name}" for node in reversed([queue, *queue.path()]))
 
 
-def _admission(nominee: Nominee) -> dict[str, Any]:
+def _admission(terms: Terms) -> dict[str, Any]:
     return {
-        "clusterQueue": nominee.queue.name,
-        "podSetAssignments": list(_assignments(nominee.assignment)),
+        "clusterQueue": terms.queue.name,
+        "podSetAssignments": list(_assignments(terms.assignment)),
     }
 
 

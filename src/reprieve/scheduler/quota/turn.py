@@ -12,9 +12,9 @@ from math import inf
 from reprieve import texts
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import Clock
-from reprieve.policies.quota import plans as quota_plans
-from reprieve.policies.quota.cycle import Verdict, cycle
-from reprieve.policies.quota.policy import QuotaPolicy, Sizes
+from reprieve.policies.quota.cycle import cycle
+from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.policies.quota.view import Sizes
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.scheduler.decision_log import Journal
 from reprieve.scheduler.quota.effects import QuotaEffects
@@ -29,7 +29,7 @@ _SECOND = 1_000_000
 
 
 class AdmitWorkloads:
-    """Runs quota cycles, and has their verdicts carried out."""
+    """Runs quota cycles, and has their plans carried out."""
 
     def __init__(
         self,
@@ -78,14 +78,10 @@ class AdmitWorkloads:
     async def turn(self) -> None:
         started = asyncio.get_running_loop().time()
         self._policy.quota.at(microseconds(self._clock()))
-        verdicts = cycle(self._policy, self._parked, self._held)
-        plans = [quota_plans.plan(self._policy, verdict) for verdict in verdicts]
+        plans = cycle(self._policy, self._parked, self._held)
         seconds = asyncio.get_running_loop().time() - started
         numbers = [self._journal.decided(plan, seconds) for plan in plans]
-        done = [
-            await self._carry_out(verdict, plan, number)
-            for verdict, plan, number in zip(verdicts, plans, numbers, strict=True)
-        ]
+        done = [await self._carry_out(plan, number) for plan, number in zip(plans, numbers, strict=True)]
         if any(refused is None for refused in done):
             return self._queue.failed(CYCLE)
         if any(done):
@@ -95,33 +91,33 @@ class AdmitWorkloads:
             await self._tell_the_rest()
         return self._queue.unschedulable(CYCLE, self._next_moment(plans))
 
-    async def _carry_out(self, verdict: Verdict, plan: Plan, number: int) -> bool | None:
-        """Whether another cycle may come to other verdicts; None: the store refused, so it has to be decided again."""
+    async def _carry_out(self, plan: Plan, number: int) -> bool | None:
+        """Whether another cycle may come to other plans; None: the store refused, so it has to be decided again."""
         try:
-            return self._shadowed(verdict) if self._shadow else await self._act(verdict, plan, number)
+            return self._shadowed(plan) if self._shadow else await self._act(plan, number)
         except (Conflict, NotFound):
             return None
 
-    def _shadowed(self, verdict: Verdict) -> bool:
-        self._parked.add(verdict.nominee.facts.unit)
+    def _shadowed(self, plan: Plan) -> bool:
+        self._parked.add(plan.preemptor)
         return True
 
-    async def _act(self, verdict: Verdict, plan: Plan, number: int) -> bool:
-        nominee, unit = verdict.nominee, verdict.nominee.facts.unit
-        match verdict.outcome:
+    async def _act(self, plan: Plan, number: int) -> bool:
+        unit = plan.preemptor
+        match plan.outcome:
             case "Fits":
-                await self._effects.admit(nominee, plan, number)
+                await self._effects.admit(plan, number)
                 self._held.pop(unit, None)
             case "Preempt":
-                self._held[unit] = (await self._effects.preempt(nominee, plan, number)).counts
+                self._held[unit] = (await self._effects.preempt(plan, number)).counts
             case "Unschedulable":
-                await self._effects.refuse(nominee, plan, number, gives_up=True)
+                await self._effects.refuse(plan, number, gives_up=True)
                 self._held.pop(unit, None)
                 self._parked.add(unit)
             case _:
-                await self._effects.refuse(nominee, plan, number)
+                await self._effects.refuse(plan, number)
         self._journal.acted(plan, number)
-        return verdict.outcome in ("Fits", "Unschedulable")
+        return plan.outcome in ("Fits", "Unschedulable")
 
     async def _tell_the_rest(self) -> None:
         """Those who have no queue, or whose turn has not come, are told so: nobody waits without a reason."""

@@ -136,6 +136,12 @@ def _describe_quota(reason: QuotaReason) -> str:
             return f"{queue} is stopped, or names a flavor that does not exist: it gives nobody"
         case NotContested():
             return "it uses nothing of what is needed"
+        case _:
+            return _describe_quota_search(reason)
+
+
+def _describe_quota_search(reason: Claimed | NotWhileBorrowing | NoLargerShare | NoFlavor) -> str:
+    match reason:
         case Claimed():
             return "it makes way for another workload already"
         case NotWhileBorrowing(taker, priority):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
 from reprieve.engine.reasons import Reason
 from reprieve.policies.quota.flavors import FlavorDemand
-from reprieve.policies.quota.rules import ClassicalRules, Eligible
+from reprieve.policies.quota.rules import ClassicalRules, Contested, Eligible, OpenQueue, Reached, Unclaimed
 from reprieve.policies.quota.search import IN_QUEUE, RECLAIM, RECLAIM_BORROWING, Candidate
 from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
@@ -99,6 +99,15 @@ class Candidates:
             else:
                 protected = self._rules.while_borrowing(other)
                 yield Candidate(other, _PRIORITY, RECLAIM_BORROWING if protected is None else RECLAIM, protected)
+
+
+def eligible(view: WorkloadView, domain: FlavorDemand) -> Eligible:
+    return Eligible(
+        Contested(domain.contested),
+        OpenQueue(view.quota.closed),
+        Reached(view.facts, view.spec.preemption),
+        Unclaimed(frozenset(view.earlier.claimed) if view.again else ()),
+    )
 
 
 def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterator[WorkloadFacts]:

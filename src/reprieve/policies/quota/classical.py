@@ -13,32 +13,38 @@ from __future__ import annotations
 from functools import partial
 
 from reprieve.engine.steps import fill_back, remove_until_fits
-from reprieve.policies.quota.candidates import Candidates
+from reprieve.policies.quota.candidates import Candidates, eligible
 from reprieve.policies.quota.flavors import FlavorDemand, borrows_while_preempting
-from reprieve.policies.quota.rules import ClassicalRules
-from reprieve.policies.quota.search import Asked, Candidate, Found, QuotaLedger
+from reprieve.policies.quota.rules import AboveQuota, ClassicalRules, WhileBorrowing
+from reprieve.policies.quota.search import Asked, Candidate, Found, QuotaLedger, together
 from reprieve.policies.quota.view import WorkloadView
+
+
+def rules_of(view: WorkloadView, domain: FlavorDemand) -> ClassicalRules:
+    return ClassicalRules(
+        eligible(view, domain),
+        AboveQuota(view.queue, domain.contested),
+        WhileBorrowing(view.facts, view.spec.preemption),
+    )
 
 
 def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> Found:
     """The workloads that make way. The tree is left as it was."""
-    asked = Asked()
     if not domain.contested:
-        return Found(domain, [], rules.eligible, asked)
+        return Found(domain, rules, [], Asked())
     candidates = Candidates(view, domain, rules)
+    failed: list[Asked] = []
     for borrowing in _attempts(view, domain, candidates):
-        attempt = Asked()
+        asked = Asked(candidates.refused)
         ledger = QuotaLedger(view.queue, domain, borrowing=borrowing)
-        removed = remove_until_fits(ledger, candidates, partial(_may_go, rules, attempt, borrowing))
+        removed = remove_until_fits(ledger, candidates, partial(_may_go, rules, asked, borrowing))
         if removed is not None:
             victims = fill_back(ledger, removed)
             for item in victims:
                 ledger.give_back(item)
-            attempt.nodes = candidates.refused
-            return Found(domain, victims, rules.eligible, attempt)
-        asked.add(attempt)
-    asked.nodes = candidates.refused
-    return Found(domain, [], rules.eligible, asked)
+            return Found(domain, rules, victims, asked)
+        failed.append(asked)
+    return Found(domain, rules, [], together(failed))
 
 
 def _may_go(rules: ClassicalRules, asked: Asked, borrowing: bool, item: Candidate) -> bool:

@@ -49,9 +49,12 @@ def _turn(policy: QuotaPolicy, head: PendingWorkload, earlier: EarlierHeads) -> 
     terms: Terms = plan.terms
     if terms.takes:
         earlier.take(head.queue, terms.assignment.usage, terms.gone)
-    elif plan.outcome == "Unschedulable" and head.nominated.mode != NO_FIT:
-        if policy.quota.specs[head.queue.name].preemption.reclaim_within_cohort != "Any":
-            earlier.reserve(head.queue, head.nominated)
+    elif plan.outcome == "Unschedulable" and not _always_reclaims(policy, head):
+        earlier.reserve(head.queue, head.nominated)
     if head.nominated.mode != NO_FIT and head.nominated.level == 0:
         earlier.stop_borrowing(head.queue)
     return plan
+
+
+def _always_reclaims(policy: QuotaPolicy, head: PendingWorkload) -> bool:
+    return policy.quota.specs[head.queue.name].preemption.reclaim_within_cohort == "Any"

@@ -5,7 +5,7 @@ All of it stands in the tree while the cycle lasts, so that later heads find wha
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from reprieve.configuration import Settings
@@ -27,7 +27,7 @@ class EarlierHeads:
         self._taken: list[tuple[QuotaNode, Amounts]] = []
         self._gone: list[WorkloadFacts] = []
         """Victims that are out of the tree already. Under fair sharing shares still count them."""
-        self._moved: Counter[tuple[QuotaNode, FlavorResource]] = Counter()
+        self._moved: defaultdict[tuple[QuotaNode, FlavorResource], int] = defaultdict(int)
         self._no_borrowing: set[QuotaNode] = set()
         """Cohorts in which nobody borrows any more."""
 

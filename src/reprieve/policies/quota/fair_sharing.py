@@ -12,72 +12,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from reprieve.engine.quota_tree import QuotaNode
-from reprieve.engine.reasons import NoLargerShare, Reason, WithinQuota
+from reprieve.engine.reasons import WithinQuota
 from reprieve.engine.steps import fill_back
-from reprieve.policies.quota.candidates import eligible_in
+from reprieve.policies.quota.candidates import eligible, eligible_in
+from reprieve.policies.quota.fair_rules import FINAL, INITIAL, Borrowing, FairRules, LargerShare
 from reprieve.policies.quota.flavors import FlavorDemand
-from reprieve.policies.quota.rules import AboveQuota, Eligible, eligible
+from reprieve.policies.quota.rules import AboveQuota
 from reprieve.policies.quota.search import FAIR_SHARING, IN_QUEUE, RECLAIM, Asked, Candidate, Found, QuotaLedger
 from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 
-FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
-
-class Borrowing:
-    """Who does not borrow drops out, except on the way to the preemptor."""
-
-    def __init__(self, queue: QuotaNode) -> None:
-        self._way = {queue, *queue.path()}
-
-    def of_node(self, node: QuotaNode, *, others_gone: bool) -> Reason | None:
-        if node.share().borrowing or node in self._way:
-            return None
-        return WithinQuota(node.name, others_gone)
-
-
-class LargerShare:
-    """A strategy: the shares of the two children of the lowest common cohort, as they are when somebody is asked."""
-
-    def __init__(self, queue: QuotaNode, strategy: str) -> None:
-        self._taker = [queue, *queue.path()]
-        self._strategy = strategy
-        self._children: dict[QuotaNode, tuple[QuotaNode, QuotaNode]] = {}
-
-    def __call__(self, unit: WorkloadFacts) -> Reason | None:
-        if unit.queue is None:
-            return None
-        taker, target = self._compared(unit.queue)
-        if self._strategy != FINAL:
-            larger = taker.share().key < target.share().key
-        else:
-            unit.queue.remove(unit.usage)
-            larger = taker.share().key <= target.share().key
-            unit.queue.add(unit.usage)
-        return None if larger else NoLargerShare(target.name, taker.name, without_it=self._strategy == FINAL)
-
-    def _compared(self, queue: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
-        """The children of the lowest common cohort on the way to the taker and to the target."""
-        if queue not in self._children:
-            target = [queue, *queue.path()]
-            common = next(node for node in self._taker if node in target)
-            self._children[queue] = self._taker[self._taker.index(common) - 1], target[target.index(common) - 1]
-        return self._children[queue]
-
-
-class FairRules(NamedTuple):
-    eligible: Eligible
-    above_quota: AboveQuota
-    """Asked about queues only: what a cohort gives is a matter of shares."""
-    borrowing: Borrowing
-    larger_share: LargerShare
-    second_chance: LargerShare | None
-
-
-def fair_rules(view: WorkloadView, domain: FlavorDemand) -> FairRules:
+def rules_of(view: WorkloadView, domain: FlavorDemand) -> FairRules:
     strategies = view.quota.settings.fair_sharing.preemption_strategies or (FINAL, INITIAL)
     return FairRules(
         eligible(view, domain),
@@ -91,7 +39,7 @@ def fair_rules(view: WorkloadView, domain: FlavorDemand) -> FairRules:
 def search(view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> Found:
     """The workloads that make way. The tree is left as it was."""
     if not domain.contested:
-        return Found(domain, [], rules.eligible, Asked())
+        return Found(domain, rules, [], Asked())
     round_ = _Round(view, domain, rules)
     view.queue.add(domain.usage)
     fits = round_.first() or round_.second()
@@ -99,7 +47,7 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> Found:
     victims = fill_back(round_.ledger, round_.removed) if fits else round_.removed
     for item in victims:
         round_.ledger.give_back(item)
-    return Found(domain, victims if fits else [], rules.eligible, round_.asked)
+    return Found(domain, rules, victims if fits else [], round_.asked)
 
 
 class _Round:
@@ -111,38 +59,38 @@ class _Round:
         self.removed: list[Candidate] = []
         self.asked = Asked()
         self._empty: set[QuotaNode] = set()
-        self._refused: dict[str, list[WorkloadFacts]] = {}
+        self._refused: dict[QuotaNode, list[WorkloadFacts]] = {}
+        self._borrowing = rules.borrowing.of_node
         self._offers = dict(self._all_offers())
 
-    def _all_offers(self) -> Iterator[tuple[str, _Offers]]:
+    def _all_offers(self) -> Iterator[tuple[QuotaNode, _Offers]]:
         """Candidates by queue, in order."""
         own = self._view.queue
         for queue in own.root.queues() if own.parent is not None else [own]:
             reason = None if queue is own else self._rules.above_quota.of_node(queue)
             if reason is not None:
                 self.asked.nodes[queue] = reason
-            else:
-                yield queue.name, _Offers(eligible_in(queue, self._view, self._rules.eligible))
+            elif offers := _Offers(eligible_in(queue, self._view, self._rules.eligible)):
+                yield queue, offers
 
     def first(self) -> bool:
         gate = self._view.quota.settings.gate("FairSharingPreemptWithinNominal")
         reclaims = gate and self._within_nominal()
         while (queue := self._next()) is not None:
-            offers = self._offers[queue.name]
             if queue is self._view.queue:
-                if self._take(offers.pop(), IN_QUEUE):
-                    return True
+                fits = self._take(self._pop(queue), IN_QUEUE)
             elif reclaims:
-                if self._take(offers.pop(), RECLAIM):
-                    return True
-            elif self._by_strategy(queue.name, offers):
+                fits = self._take(self._pop(queue), RECLAIM)
+            else:
+                fits = self._by_strategy(queue)
+            if fits:
                 return True
         return False
 
-    def _by_strategy(self, queue: str, offers: _Offers) -> bool:
+    def _by_strategy(self, queue: QuotaNode) -> bool:
         """Take the first candidate that the strategy allows; the refused ones may get a second chance."""
-        while offers:
-            facts = offers.pop()
+        while queue in self._offers:
+            facts = self._pop(queue)
             reason = self._rules.larger_share(facts)
             if reason is None:
                 return self._take(facts, FAIR_SHARING)
@@ -155,16 +103,24 @@ class _Round:
         rule = self._rules.second_chance
         if rule is None:
             return False
-        self._offers = {name: _Offers(iter(refused)) for name, refused in self._refused.items()}
+        self._offers = {queue: _Offers(iter(refused)) for queue, refused in self._refused.items()}
         self._empty.clear()
         while (queue := self._next()) is not None:
-            facts = self._offers.pop(queue.name).first
+            facts = self._offers.pop(queue).first
             reason = rule(facts)
             if reason is not None:
                 self.asked.refused[facts] = reason
             elif self._take(facts, FAIR_SHARING):
                 return True
         return False
+
+    def _pop(self, queue: QuotaNode) -> WorkloadFacts:
+        """Its next candidate; a queue without any is not asked again."""
+        offers = self._offers[queue]
+        facts = offers.pop()
+        if not offers:
+            del self._offers[queue]
+        return facts
 
     def _take(self, facts: WorkloadFacts, right: str) -> bool:
         item = Candidate(facts, 0, right)
@@ -184,7 +140,7 @@ class _Round:
         """The queue to ask next."""
         queue = self._view.queue
         if queue.parent is None:
-            return queue if self._offers.get(queue.name) else None
+            return queue if queue in self._offers else None
         return self._highest(queue.root)
 
     def _highest(self, cohort: QuotaNode) -> QuotaNode | None:
@@ -206,21 +162,22 @@ class _Round:
 
     def _rank(self, queue: QuotaNode) -> tuple[object, ...]:
         """Which of two queues has the better candidate: already evicted, from another queue, then as in one queue."""
-        first = self._offers[queue.name].first
+        first = self._offers[queue].first
         return not first.evicted, queue is self._view.queue, self._view.quota.order(first)
 
     def _asked(self, queue: QuotaNode) -> bool:
         """Whether a queue has somebody to offer, and borrows or is the preemptor's own."""
-        return bool(self._offers.get(queue.name)) and self._borrows(queue)
+        return queue in self._offers and self._borrows(queue)
 
     def _open(self, cohort: QuotaNode) -> bool:
         return cohort not in self._empty and self._borrows(cohort)
 
     def _borrows(self, node: QuotaNode) -> bool:
-        reason = self._rules.borrowing.of_node(node, others_gone=bool(self.removed))
-        if reason is not None:
-            self.asked.nodes.setdefault(node, reason)
-        return reason is None
+        reason = self._borrowing(node)
+        if reason is None:
+            return True
+        self.asked.nodes.setdefault(node, WithinQuota(node.name, others_gone=True) if self.removed else reason)
+        return False
 
 
 class _Offers:
@@ -242,4 +199,3 @@ class _Offers:
     def pop(self) -> WorkloadFacts:
         first, self._first = self.first, next(self._rest, None)
         return first
-

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
@@ -57,46 +57,41 @@ class FlavorDemand(NamedTuple):
         return ",".join(sorted({flavor for flavor, _ in (self.contested or self.usage)}))
 
 
-class Assignment(NamedTuple):
+class Assignment:
     """The flavors of a whole workload; `reason` says why there are none."""
 
-    pod_sets: list[PodSetFlavors]
-    reason: str = ""
-
-    @property
-    def mode(self) -> int:
+    def __init__(self, pod_sets: Sequence[PodSetFlavors], reason: str = "") -> None:
+        self.pod_sets = pod_sets
+        self.reason = reason
+        self.mode = NO_FIT if reason else FIT
         """The worst of all: NO_FIT where any resource has no flavor."""
-        if self.reason:
-            return NO_FIT
-        return min((item.rating.mode for group in self.pod_sets for item in group.flavors.values()), default=FIT)
-
-    @property
-    def level(self) -> int:
+        self.level = 0
         """How far it borrows, at worst."""
-        return max((item.rating.level for group in self.pod_sets for item in group.flavors.values()), default=0)
-
-    @property
-    def usage(self) -> dict[FlavorResource, int]:
         usage: dict[FlavorResource, int] = {}
-        for group in self.pod_sets:
-            for resource, item in group.flavors.items():
-                key = (item.flavor, resource)
-                usage[key] = usage.get(key, 0) + group.requests[resource]
-        return usage
+        contested: list[FlavorResource] = []
+        for group, resource, (flavor, rating) in self:
+            key = (flavor, resource)
+            usage[key] = usage.get(key, 0) + group.requests[resource]
+            self.mode, self.level = min(self.mode, rating.mode), max(self.level, rating.level)
+            if rating.mode != FIT:
+                contested.append(key)
+        self.demand = FlavorDemand(usage, frozenset(contested))
 
     @property
-    def demand(self) -> FlavorDemand:
-        contested = (
-            (item.flavor, resource)
-            for group in self.pod_sets
-            for resource, item in group.flavors.items()
-            if item.rating.mode != FIT
-        )
-        return FlavorDemand(self.usage, frozenset(contested))
+    def usage(self) -> Amounts:
+        return self.demand.usage
 
     @property
     def sizes(self) -> dict[str, int]:
         return {group.name: group.size for group in self.pod_sets}
+
+    @property
+    def by_resource(self) -> dict[tuple[str, str], str]:
+        """The flavor of each pod set and resource."""
+        return {(group.name, resource): item.flavor for group, resource, item in self}
+
+    def __iter__(self) -> Iterator[tuple[PodSetFlavors, str, Assigned]]:
+        return ((group, resource, item) for group in self.pod_sets for resource, item in group.flavors.items())
 
     def chosen(self) -> dict[str, dict[str, str]]:
         return {group.name: {name: item.flavor for name, item in group.flavors.items()} for group in self.pod_sets}

@@ -11,7 +11,6 @@ from reprieve.policies.quota.flavors import (
     NO_FIT,
     PREEMPT,
     RECLAIM,
-    Assignment,
     FlavorAssigner,
     FlavorDemand,
     Rating,
@@ -94,10 +93,3 @@ class Nominator:
 
 def _possible(nomination: Nomination) -> bool:
     return nomination.assignment.mode == FIT or bool(nomination.found and nomination.found.victims)
-
-
-def same_flavors(assignment: Assignment) -> dict[tuple[str, str], str]:
-    """By pod set and resource."""
-    return {
-        (group.name, resource): item.flavor for group in assignment.pod_sets for resource, item in group.flavors.items()
-    }

@@ -25,15 +25,12 @@ from reprieve.engine.reasons import NobodyAsked, NoFlavor, QuotaTaken
 from reprieve.engine.steps import Criterion
 from reprieve.policies.quota import classical, fair_sharing
 from reprieve.policies.quota.annotations import ends
-from reprieve.policies.quota.fair_sharing import FairRules, fair_rules
+from reprieve.policies.quota.fair_rules import FairRules
 from reprieve.policies.quota.flavors import FIT, NO_FIT, FlavorDemand, Forced
-from reprieve.policies.quota.nomination import Nominator, same_flavors
-from reprieve.policies.quota.rules import ClassicalRules, classical_rules
-from reprieve.policies.quota.search import Candidate, Found, Without
+from reprieve.policies.quota.nomination import Nominator
+from reprieve.policies.quota.search import Candidate, Found, Rules, Without
 from reprieve.policies.quota.view import Nomination, PendingWorkload, WorkloadView
 from reprieve.policies.quota.world import QuotaWorld
-
-Rules = ClassicalRules | FairRules
 
 
 class QuotaPolicy:
@@ -51,17 +48,15 @@ class QuotaPolicy:
     # 1. and 2. Does it fit? May it preempt?
 
     def fits(self, view: WorkloadView) -> Placed | None:
-        self.nominate(view)
+        if not view.nominated:  # in a cycle it was, to find its turn
+            view.nominate(self.nominate(view))
         if view.assignment.mode != FIT or not self._may_take(view):
             return None
         message = texts.quota_fits(view.unit, view.queue.name, _flavors(view))
         return Placed(message, view.assignment.demand.name, terms=view.terms(takes=True))
 
     def nominate(self, view: WorkloadView) -> Nomination:
-        """The flavors it would get, which in a cycle were found before it had its turn."""
-        if view.nomination is None:
-            view.nomination = Nominator(view, self._find).nominate()
-        return view.nomination
+        return Nominator(view, self._find).nominate()
 
     def _may_take(self, view: WorkloadView) -> bool:
         """Whether earlier heads leave it what it would get."""
@@ -89,15 +84,17 @@ class QuotaPolicy:
 
     def _nominate_again(self, view: WorkloadView) -> None:
         """On the same flavors, with everybody who was claimed gone and nobody's candidate any more."""
-        view.again, view.forced, view.nomination = True, Forced(same_flavors(view.assignment)), None
+        view.again, view.forced, view.found = True, Forced(view.assignment.by_resource), None
         with Without(view.earlier.present()):
-            self.nominate(view)
+            view.nominate(self.nominate(view))
 
     def rules(self, view: WorkloadView, domain: FlavorDemand) -> Rules:
-        return fair_rules(view, domain) if self.settings.fair_sharing.enable else classical_rules(view, domain)
+        if view.found is not None and view.found.domain == domain:
+            return view.found.rules  # by which flavors were rated
+        return (fair_sharing if self.settings.fair_sharing.enable else classical).rules_of(view, domain)
 
     def search(self, view: WorkloadView, domain: FlavorDemand, rules: Rules) -> OfferList:  # noqa: ARG002
-        """What was found when flavors were rated, if it may be acted upon."""
+        """What was found when flavors were rated by these rules, if it may be acted upon."""
         view.refusal = self._refusal(view)
         return OfferList() if view.refusal is not None else OfferList([_offer(view, domain)])
 
@@ -120,11 +117,11 @@ class QuotaPolicy:
         return view.refusal or _refuse(view, texts.NOBODY_MAY_GO)
 
     def _refusal(self, view: WorkloadView) -> HeldBack | None:
-        victims = view.found.victims if view.found is not None else []
+        victims, until = view.gone, view.waits_until
         if not victims and not view.again:
             return _refuse(view, texts.NOBODY_MAY_GO)
-        if victims and view.waits_until is not None:
-            return _wait(view, texts.may_preempt_from(view.waits_until))
+        if victims and until is not None:
+            return _wait(view, texts.may_preempt_from(until))
         if view.claimed_before or (not victims and view.assignment.mode < FIT):
             return _wait(view, texts.VICTIMS_CLAIMED)
         if not self._enough_left(view):
@@ -191,10 +188,7 @@ def _refuse(view: WorkloadView, why: str) -> HeldBack:
 
 
 def _flavors(view: WorkloadView) -> str:
-    chosen = {
-        f"{resource} on {item.flavor}" for group in view.assignment.pod_sets for resource, item in group.flavors.items()
-    }
-    return ", ".join(sorted(chosen))
+    return ", ".join(sorted({f"{resource} on {item.flavor}" for _, resource, item in view.assignment}))
 
 
 def _takings(view: WorkloadView) -> list[str]:

@@ -9,10 +9,8 @@ A workload is protected where
 5. its queue, or a cohort of it below the one that it shares with the preemptor, is within its quota: at the moment
    when it is asked, with those gone who were asked before it;
 6. the preemptor would borrow, and `borrowWithinCohort` does not let it preempt this one then.
-Under fair sharing, instead of 5 for cohorts and of 6:
-7. its queue or cohort does not borrow anything at that moment;
-8. the strategies find that its share is not the larger one (`fair_sharing`).
-1 to 4 hold whoever leaves. 2, 5 and 7 are asked once for a whole queue or cohort.
+Under fair sharing `fair_rules` take the place of 6, and of 5 for cohorts. 1 to 4 hold whoever leaves. 2 is asked once
+for a whole queue; so is 5 before anybody has left, and for whole cohorts.
 """
 
 from __future__ import annotations
@@ -31,8 +29,6 @@ from reprieve.engine.reasons import (
     WithinQuota,
 )
 from reprieve.manifests.kueue import Preemption
-from reprieve.policies.quota.flavors import FlavorDemand
-from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 
 
@@ -146,20 +142,3 @@ class ClassicalRules(NamedTuple):
     eligible: Eligible
     above_quota: AboveQuota
     while_borrowing: WhileBorrowing
-
-
-def classical_rules(view: WorkloadView, domain: FlavorDemand) -> ClassicalRules:
-    return ClassicalRules(
-        eligible(view, domain),
-        AboveQuota(view.queue, domain.contested),
-        WhileBorrowing(view.facts, view.spec.preemption),
-    )
-
-
-def eligible(view: WorkloadView, domain: FlavorDemand) -> Eligible:
-    return Eligible(
-        Contested(domain.contested),
-        OpenQueue(view.quota.closed),
-        Reached(view.facts, view.spec.preemption),
-        Unclaimed(frozenset(view.earlier.claimed) if view.again else ()),
-    )

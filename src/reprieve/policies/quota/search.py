@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import Reason
-from reprieve.engine.rules import Rule
+from reprieve.policies.quota.fair_rules import FairRules
 from reprieve.policies.quota.flavors import FlavorDemand
+from reprieve.policies.quota.rules import ClassicalRules
 from reprieve.policies.quota.workloads import WorkloadFacts
 
 IN_QUEUE = "InClusterQueue"
 RECLAIM = "InCohortReclamation"
 RECLAIM_BORROWING = "InCohortReclaimWhileBorrowing"
 FAIR_SHARING = "InCohortFairSharing"
+Rules = ClassicalRules | FairRules
 
 
 class Candidate(NamedTuple):
@@ -30,16 +32,13 @@ class Candidate(NamedTuple):
 class Asked:
     """What the rules said in one search, when they were asked: with others gone by then."""
 
-    def __init__(self) -> None:
-        self.nodes: dict[QuotaNode, Reason] = {}
+    __slots__ = ("nodes", "refused", "removed")
+
+    def __init__(self, nodes: dict[QuotaNode, Reason] | None = None) -> None:
+        self.nodes = {} if nodes is None else nodes
         """Queues and cohorts that give nobody."""
         self.refused: dict[WorkloadFacts, Reason] = {}
         self.removed: set[WorkloadFacts] = set()
-
-    def add(self, other: Asked) -> None:
-        """One more attempt that was not enough: who was removed in any of them could go."""
-        self.refused |= other.refused
-        self.removed |= other.removed
 
     def protection(self, unit: WorkloadFacts) -> Reason | None:
         if unit in self.removed:
@@ -51,17 +50,26 @@ class Asked:
         return reason
 
 
+def together(attempts: Sequence[Asked]) -> Asked:
+    """Attempts of which none was enough: who was removed in any of them could go."""
+    first, *others = attempts
+    for attempt in others:
+        first.refused |= attempt.refused
+        first.removed |= attempt.removed
+    return first
+
+
 class Found(NamedTuple):
     """What a search in one domain came to: those who make way, nobody where no allowed set of them is enough."""
 
     domain: FlavorDemand
+    rules: Rules
     victims: list[Candidate]
-    eligible: Rule[WorkloadFacts]
     asked: Asked
 
     def protection(self, unit: WorkloadFacts) -> Reason | None:
         """What protected a workload in this search; None: it was removed, or never reached."""
-        return self.eligible(unit) or self.asked.protection(unit)
+        return self.rules.eligible(unit) or self.asked.protection(unit)
 
 
 class QuotaLedger:

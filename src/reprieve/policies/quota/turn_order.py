@@ -33,9 +33,7 @@ def _promised(heads: list[PendingWorkload], held: Held) -> list[PendingWorkload]
     for head in heads:
         if head.facts.unit in held:
             lowest[head.queue] = min(head.facts.boosted, lowest.get(head.queue, _HIGHEST))
-    return [
-        head for head in heads if head.facts.unit in held or head.facts.boosted > lowest.get(head.queue, _HIGHEST)
-    ]
+    return [head for head in heads if head.facts.unit in held or head.facts.boosted > lowest.get(head.queue, _HIGHEST)]
 
 
 def _classical_order(head: PendingWorkload) -> tuple[object, ...]:

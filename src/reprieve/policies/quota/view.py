@@ -78,38 +78,33 @@ class WorkloadView:
         self.forced = preemptor.forced
         self.most = preemptor.most or {}
         self.earlier = preemptor.earlier or EarlierHeads(quota.settings)
-        self.nomination = preemptor.nomination
+        self.now = now
         self.again = False
         """Its victims were claimed, and it was nominated once more, without them."""
-        self.now = now
         self.refusal: HeldBack | None = None
+        self.nominated = False
+        self.found: Found | None = None
+        if preemptor.nomination is not None:
+            self.nominate(preemptor.nomination)
+
+    def nominate(self, nomination: Nomination) -> None:
+        """The flavors it would get, and who would make way."""
+        self.nominated = True
+        self.assignment, self.found = nomination
+        victims = self.found.victims if self.found is not None else ()
+        self.gone = {item.facts.unit: item.facts for item in victims}
+        """Those it counts on, its victims and those who leave already."""
+        self.leaving = [unit for unit, facts in self.gone.items() if facts.evicted]
 
     @property
     def unit(self) -> UnitName:
         return self.facts.unit
 
     @property
-    def assignment(self) -> Assignment:
-        return self.nomination.assignment if self.nomination is not None else Assignment([])
-
-    @property
-    def found(self) -> Found | None:
-        return self.nomination.found if self.nomination is not None else None
-
-    @property
-    def leaving(self) -> list[UnitName]:
-        """Those it counts on who leave already."""
-        return [item.facts.unit for item in self.found.victims if item.facts.evicted] if self.found else []
-
-    @property
     def claimed_before(self) -> bool:
         """Whether an earlier head has claimed somebody it counts on."""
-        return self.found is not None and any(item.facts in self.earlier.claimed for item in self.found.victims)
-
-    @property
-    def gone(self) -> dict[UnitName, WorkloadFacts]:
-        """Those it counts on, its victims and those who leave already."""
-        return {item.facts.unit: item.facts for item in self.found.victims} if self.found else {}
+        claimed = self.earlier.claimed
+        return any(facts in claimed for facts in self.gone.values()) if claimed else False
 
     def terms(self, *, takes: bool = False) -> Terms:
         return Terms(self.queue, self.assignment, self.gone, takes)

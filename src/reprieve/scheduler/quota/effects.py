@@ -55,9 +55,7 @@ class QuotaEffects:
         """Hold the decision, then tell everybody in the plan that they have to go."""
         record = self._known(plan.preemptor)
         victims = [made for victim in plan.victims if (made := self._victim(victim, plan)) is not None]
-        hold = Hold(
-            preemptor=plan.preemptor, victims=victims, counts=plan.terms.assignment.sizes, decision=decision
-        )
+        hold = Hold(preemptor=plan.preemptor, victims=victims, counts=plan.terms.assignment.sizes, decision=decision)
         record = await self._patch(record, {"metadata": {"annotations": {HOLD: hold.text()}}})
         await self.evict(hold)
         await self.refuse(plan)
@@ -69,9 +67,7 @@ class QuotaEffects:
         queue = terms.gone[victim.unit].queue
         if record is None or queue is None:
             return None
-        message = loop.quota_preempted(
-            plan.preemptor, texts.describe(victim.reason), path(terms.queue), path(queue)
-        )
+        message = loop.quota_preempted(plan.preemptor, texts.describe(victim.reason), path(terms.queue), path(queue))
         return HeldVictim(
             victim.unit, record.uid, message, ends=victim.ends, reason=victim.reason.rule, since=_since(record)
         )

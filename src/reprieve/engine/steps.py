@@ -126,7 +126,7 @@ TIE_BREAK = "TieBreak"
 
 def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
     """The best of the possible domains: criteria in order, each among those the ones before could not tell apart."""
-    left = np.flatnonzero(possible)
+    left = possible.nonzero()[0]
     if not len(left):
         return None
     decided = ONLY_CANDIDATE if criteria else NO_CHOICE

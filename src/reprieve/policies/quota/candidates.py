@@ -56,8 +56,8 @@ class Candidates:
         self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in self._kept)
 
     def __iter__(self) -> Iterator[Candidate]:
-        begun, self._begun = self._begun, []
-        return merge(*(begun or (self._of(pool) for pool in self._kept)), key=self._order)
+        begun, self._begun = self._begun or [self._of(pool) for pool in self._kept], []
+        return begun[0] if len(begun) == 1 else merge(*begun, key=self._order)
 
     def _order(self, item: Candidate) -> tuple[object, ...]:
         return not item.facts.evicted, item.kind, self._view.quota.order(item.facts)
@@ -91,17 +91,18 @@ class Candidates:
                 yield from self._giving(child, but)
 
     def _of(self, pool: Pool) -> Iterator[Candidate]:
-        for other in eligible_in(pool.queue, self._view, self._rules.eligible):
-            if pool.kind == _OWN:
-                yield Candidate(other, _OWN, IN_QUEUE)
-            elif pool.kind == _HIERARCHICAL:
-                yield Candidate(other, _HIERARCHICAL, RECLAIM)
-            else:
-                protected = self._rules.while_borrowing(other)
-                yield Candidate(other, _PRIORITY, RECLAIM_BORROWING if protected is None else RECLAIM, protected)
+        eligible = eligible_in(pool.queue, self._view, self._rules.eligible)
+        if pool.kind == _PRIORITY:
+            return map(self._prioritised, eligible)
+        right = IN_QUEUE if pool.kind == _OWN else RECLAIM
+        return (Candidate(other, pool.kind, right) for other in eligible)
+
+    def _prioritised(self, other: WorkloadFacts) -> Candidate:
+        protected = self._rules.while_borrowing(other)
+        return Candidate(other, _PRIORITY, RECLAIM_BORROWING if protected is None else RECLAIM, protected)
 
 
-def eligible(view: WorkloadView, domain: FlavorDemand) -> Eligible:
+def eligible_rule(view: WorkloadView, domain: FlavorDemand) -> Eligible:
     return Eligible(
         Contested(domain.contested),
         OpenQueue(view.quota.closed),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from reprieve.engine.steps import fill_back, remove_until_fits
-from reprieve.policies.quota.candidates import Candidates, eligible
+from reprieve.policies.quota.candidates import Candidates, eligible_rule
 from reprieve.policies.quota.flavors import FlavorDemand, borrows_while_preempting
 from reprieve.policies.quota.rules import AboveQuota, ClassicalRules, WhileBorrowing
 from reprieve.policies.quota.search import Asked, Candidate, Found, QuotaLedger, together
@@ -22,7 +22,7 @@ from reprieve.policies.quota.view import WorkloadView
 
 def rules_of(view: WorkloadView, domain: FlavorDemand) -> ClassicalRules:
     return ClassicalRules(
-        eligible(view, domain),
+        eligible_rule(view, domain),
         AboveQuota(view.queue, domain.contested),
         WhileBorrowing(view.facts, view.spec.preemption),
     )

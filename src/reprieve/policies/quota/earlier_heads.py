@@ -40,16 +40,12 @@ class EarlierHeads:
         """Whether so much is left once these, and all victims of this cycle, are gone."""
         if not self._taken:
             return True
-
-        def enough() -> bool:
-            return all(amount <= max(0, queue.available(key)) for key, amount in usage.items())
-
         with Without(gone.values()):
-            if enough():
+            if queue.has(usage):
                 return True
         others = [facts for facts in self.present() if facts.unit not in gone and _together(facts, queue)]
         with Without([*gone.values(), *others]):
-            return bool(others) and enough()
+            return bool(others) and queue.has(usage)
 
     def present(self) -> Iterable[WorkloadFacts]:
         """Claimed victims that still stand in the tree."""

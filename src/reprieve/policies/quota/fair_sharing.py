@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import WithinQuota
 from reprieve.engine.steps import fill_back
-from reprieve.policies.quota.candidates import eligible, eligible_in
+from reprieve.policies.quota.candidates import eligible_in, eligible_rule
 from reprieve.policies.quota.fair_rules import FINAL, INITIAL, Borrowing, FairRules, LargerShare
 from reprieve.policies.quota.flavors import FlavorDemand
 from reprieve.policies.quota.rules import AboveQuota
@@ -28,7 +28,7 @@ from reprieve.policies.quota.workloads import WorkloadFacts
 def rules_of(view: WorkloadView, domain: FlavorDemand) -> FairRules:
     strategies = view.quota.settings.fair_sharing.preemption_strategies or (FINAL, INITIAL)
     return FairRules(
-        eligible(view, domain),
+        eligible_rule(view, domain),
         AboveQuota(view.queue, domain.contested),
         Borrowing(view.queue),
         LargerShare(view.queue, strategies[0]),

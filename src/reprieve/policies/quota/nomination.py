@@ -29,18 +29,18 @@ class Nominator:
         self._view = view
         self._search = search
         self._last: Found | None = None
-        self._assigner = FlavorAssigner(view.quota, view.facts, view.queue, self._simulate)
 
     def nominate(self) -> Nomination:
         """It whole; or, by partial admission, smaller, where it does not fit whole and nobody could make way for it."""
-        sizes = self._sizes()
-        whole = self._assign(sizes)
-        if _possible(whole) or not self._view.quota.settings.gate("PartialAdmission"):
+        view, sizes = self._view, self._sizes()
+        assigner = FlavorAssigner(view.quota, view.facts, view.queue, self._simulate)
+        whole = self._assign(assigner, sizes)
+        if _possible(whole) or not view.quota.settings.gate("PartialAdmission"):
             return whole
-        return self._smaller(sizes) or whole
+        return self._smaller(assigner, sizes) or whole
 
-    def _assign(self, sizes: Sizes) -> Nomination:
-        assignment = self._assigner.assign(sizes, self._view.forced)
+    def _assign(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination:
+        assignment = assigner.assign(sizes, self._view.forced)
         searched = NO_FIT < assignment.mode < FIT
         return Nomination(assignment, self._find(assignment.demand) if searched else None)
 
@@ -71,7 +71,7 @@ class Nominator:
             for item in self._view.facts.workload.spec.pod_sets
         }
 
-    def _smaller(self, sizes: Sizes) -> Nomination | None:
+    def _smaller(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination | None:
         """The largest size, down to the least counts, that fits or can be made to."""
         pod_sets = self._view.facts.workload.spec.pod_sets
         deltas = {item.name: sizes[item.name] - item.min_count for item in pod_sets if item.min_count is not None}
@@ -83,7 +83,7 @@ class Nominator:
         while low <= high:
             middle = (low + high) // 2
             counts = {name: size - deltas.get(name, 0) * middle // total for name, size in sizes.items()}
-            tried = self._assign(counts)
+            tried = self._assign(assigner, counts)
             if _possible(tried):
                 best, high = tried, middle - 1
             else:

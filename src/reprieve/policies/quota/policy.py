@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from reprieve import texts
 from reprieve.engine.explanation import Judged, Told
@@ -91,9 +92,10 @@ class QuotaPolicy:
     def rules(self, view: WorkloadView, domain: FlavorDemand) -> Rules:
         if view.found is not None and view.found.domain == domain:
             return view.found.rules  # by which flavors were rated
-        return (fair_sharing if self.settings.fair_sharing.enable else classical).rules_of(view, domain)
+        fair = self.settings.fair_sharing.enable
+        return fair_sharing.rules_of(view, domain) if fair else classical.rules_of(view, domain)
 
-    def search(self, view: WorkloadView, domain: FlavorDemand, rules: Rules) -> OfferList:  # noqa: ARG002
+    def search(self, view: WorkloadView, domain: FlavorDemand, rules: Sequence[Any]) -> OfferList:  # noqa: ARG002
         """What was found when flavors were rated by these rules, if it may be acted upon."""
         view.refusal = self._refusal(view)
         return OfferList() if view.refusal is not None else OfferList([_offer(view, domain)])

@@ -77,17 +77,14 @@ class QuotaLedger:
 
     def __init__(self, queue: QuotaNode, domain: FlavorDemand, *, borrowing: bool) -> None:
         self._queue = queue
-        self._amounts = domain.usage.items()
+        self._usage = domain.usage
         self._borrowing = borrowing
 
     def fits(self) -> bool:
         queue = self._queue
-        for flavor, amount in self._amounts:
-            if amount > max(0, queue.available(flavor)):
-                return False
-            if not self._borrowing and queue.exceeds(flavor, amount):
-                return False
-        return True
+        return queue.has(self._usage) and (
+            self._borrowing or not any(queue.exceeds(flavor, amount) for flavor, amount in self._usage.items())
+        )
 
     def remove(self, unit: Candidate) -> None:
         if unit.facts.queue is not None:

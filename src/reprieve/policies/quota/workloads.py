@@ -98,15 +98,9 @@ class CandidateOrder:
     def __init__(self, settings: Settings, now: int) -> None:
         self._criteria = settings.quota.candidate_order
         self._now = now
-
-    @property
-    def lasting(self) -> bool:
+        self.lasting = "ByLowestCost" not in self._criteria
         """Whether the order holds whatever the time, so that lists can be kept in it."""
-        return "ByLowestCost" not in self._criteria
-
-    @property
-    def by_priority(self) -> bool:
-        return self._criteria[:1] == ("ByLowestPriority",)
+        self.by_priority = self._criteria[:1] == ("ByLowestPriority",)
 
     def __call__(self, facts: WorkloadFacts) -> Order:
         if not facts.rank or not self.lasting:

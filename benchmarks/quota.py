@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
 from reprieve.configuration import FairSharing, Settings
+from reprieve.engine.preemption import decide
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.meta import Condition, LabelSelector, Manifest, ObjectMeta
@@ -14,6 +15,8 @@ from reprieve.manifests.pods import Container, PodSpec, PodTemplate, ResourceReq
 from reprieve.model.resources import CPU, Quantity, Resources
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.policies.quota.view import PendingWorkload
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import World
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,11 +53,11 @@ def run() -> None:
 
 def _decide(objects: list[Manifest], settings: Settings, ask: int) -> float:
     world = World([*objects, _workload("incoming", "ask", ask, 100, None, 0)])
-    policy = QuotaPolicy(world, settings)
+    policy = QuotaPolicy(QuotaWorld(world, settings))
     facts = policy.quota.find(("default", "incoming"))
-    if facts is None or len(policy.nominate(facts).targets) != ask:
+    if facts is None or len(decide(policy, PendingWorkload(facts), 0).victims) != ask:
         raise SystemExit(f"expected {ask} victims")
-    return best_of(3, lambda: policy.nominate(facts)) * 1e3
+    return best_of(3, lambda: decide(policy, PendingWorkload(facts), 0)) * 1e3
 
 
 def _cycle(heads: int) -> float:
@@ -64,7 +67,7 @@ def _cycle(heads: int) -> float:
         items += _queue(f"q-{number}", 2, "all", local=f"lq-{number}", within="LowerPriority")
         items += (_workload(f"w-{number}-{place}", "", 1, 0, f"q-{number}", place) for place in range(2))
         items.append(_workload(f"new-{number}", f"lq-{number}", 1, 100, None, 0))
-    policy = QuotaPolicy(World(items), Settings())
+    policy = QuotaPolicy(QuotaWorld(World(items), Settings()))
     return best_of(2, lambda: cycle(policy)) * 1e3
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from reprieve.agents.hollow.clusters import HollowClusters, hollow_cluster
 from reprieve.configuration import Settings, own_plane
 from reprieve.controllers.federation.detector import Detector
+from reprieve.engine.clusters import Usage
 from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import (
     BINDINGS,
@@ -22,15 +23,11 @@ from reprieve.manifests.kinds import (
     PRIORITY_CLASSES,
     PROPAGATION_POLICIES,
 )
-from reprieve.engine.clusters import Usage
 from reprieve.manifests.priorities import Priority
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
-from reprieve.policies.federation.evictions import evictions_of
-from reprieve.policies.federation.ledger import Usage
-from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.policies.federation.evictions import evictions_of
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler

@@ -44,6 +44,8 @@ class Offer(NamedTuple):
     placement: dict[UnitName, str] = {}
     pdb_violations: int = 0
     """How many pods go against a disruption budget."""
+    waiting_for: Sequence[UnitName] = ()
+    """Those who leave already, and are counted on."""
     terms: Any = None
     parts: Mapping[str, Cost] = {}
     """Where it spans several domains: what each of them costs."""

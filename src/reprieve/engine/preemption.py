@@ -126,7 +126,7 @@ def _searched(policy: Policy[Any, View, Domain], view: View) -> Iterator[Offers]
 
 def _preempt(policy: Policy[Any, View, Any], view: View, offers: Offers, choice: Choice) -> Plan:
     offer = offers[choice.domain]
-    told = Told("Preempt", offers, offer, offer.criterion or choice.criterion)
+    told = Told("Preempt", offers, offer, offer.criterion or choice.criterion, offer.waiting_for)
     return _plan(policy, view, told, policy.message(view, offer), offer)
 
 

@@ -115,6 +115,13 @@ class QuotaNode:
         """What can still be used here; negative when more is used than there is."""
         return self.cell(flavor).available()
 
+    def has(self, amounts: Amounts) -> bool:
+        """Whether all of this can still be used here."""
+        for flavor, amount in amounts.items():  # noqa: SIM110 - asked after every removal
+            if amount > max(0, self.cell(flavor).available()):
+                return False
+        return True
+
     def most(self, flavor: FlavorResource) -> int:
         """What could be used here at most if nobody used anything."""
         return self.cell(flavor).most()
@@ -126,7 +133,10 @@ class QuotaNode:
 
     def within(self, flavors: Iterable[FlavorResource]) -> bool:
         """Whether it is within its quota in all of these."""
-        return not any(self.exceeds(flavor) for flavor in flavors)
+        for flavor in flavors:  # noqa: SIM110 - asked of every queue in a tree; a generator costs more than the question
+            if self.exceeds(flavor):
+                return False
+        return True
 
     def add(self, usage: Amounts) -> None:
         for flavor, amount in usage.items():

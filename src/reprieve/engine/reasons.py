@@ -89,10 +89,12 @@ class WithinQuota(msgspec.Struct, frozen=True):
     """Protected: its queue, or a cohort above it, does not use more than its quota."""
 
     queue: str
+    others_gone: bool = False
+    """That is so only without those who were asked before it."""
     rule: ClassVar[str] = "WithinNominalQuota"
 
 
-class QueuePolicy(msgspec.Struct, frozen=True):
+class NotReached(msgspec.Struct, frozen=True):
     """Protected: the preemption policy of the preemptor's queue does not reach it."""
 
     policy: str
@@ -107,6 +109,36 @@ class QueueClosed(msgspec.Struct, frozen=True):
 
     queue: str
     rule: ClassVar[str] = "QueueClosed"
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """Protected: it makes way for an earlier head of the same cycle."""
+
+    rule: ClassVar[str] = "Claimed"
+
+
+class NotWhileBorrowing(msgspec.Struct, frozen=True):
+    """Protected: it may only be asked by a preemptor whose queue does not borrow afterwards."""
+
+    preemptor_queue: str
+    priority: int
+    rule: ClassVar[str] = "NotWhileBorrowing"
+
+
+class NoLargerShare(msgspec.Struct, frozen=True):
+    """Protected: under fair sharing its queue or cohort would not have the larger share; perhaps not `without_it`."""
+
+    queue: str
+    preemptor_queue: str
+    without_it: bool
+    rule: ClassVar[str] = "FairSharing"
+
+
+class NoFlavor(msgspec.Struct, frozen=True):
+    """Spared: no flavor can hold the preemptor, so nobody is asked."""
+
+    why: str
+    rule: ClassVar[str] = "NoFlavor"
 
 
 class NotEnough(msgspec.Struct, frozen=True):
@@ -224,7 +256,17 @@ class PolicyReason(msgspec.Struct, frozen=True):
 
 StepReason = Reprieved | Leaving | NoHelp | NobodyAsked | CheaperElsewhere | NotEnough
 PodReason = LowerPriority | NotLower | Tolerates | UnknownClass | UnreadableToleration | SparedByBudget | AboveMinimum
-QuotaReason = QuotaTaken | WithinQuota | QueuePolicy | QueueClosed | NotContested
+QuotaReason = (
+    QuotaTaken
+    | WithinQuota
+    | NotReached
+    | QueueClosed
+    | NotContested
+    | Claimed
+    | NotWhileBorrowing
+    | NoLargerShare
+    | NoFlavor
+)
 QueueReason = QueueOver | QueueAboveMaximum | NodeRequired | QueueLaw
 FederationReason = ClusterScoped | OtherScheduler | BeingDeleted | NoRequirements
 Reason = PolicyReason | StepReason | PodReason | QuotaReason | QueueReason | FederationReason

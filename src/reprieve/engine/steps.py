@@ -118,16 +118,18 @@ class Choice(NamedTuple):
     criterion: str
 
 
+NO_CHOICE = ""
+"""The policy has no criteria: there is never more than one offer."""
 ONLY_CANDIDATE = "OnlyCandidate"
 TIE_BREAK = "TieBreak"
 
 
 def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
     """The best of the possible domains: criteria in order, each among those the ones before could not tell apart."""
-    left = np.flatnonzero(possible)
+    left = possible.nonzero()[0]
     if not len(left):
         return None
-    decided = ONLY_CANDIDATE
+    decided = ONLY_CANDIDATE if criteria else NO_CHOICE
     for criterion in criteria:
         if len(left) == 1:
             break

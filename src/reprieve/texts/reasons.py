@@ -6,17 +6,22 @@ from reprieve.engine.reasons import (
     AboveMinimum,
     BeingDeleted,
     CheaperElsewhere,
+    Claimed,
     ClusterScoped,
     FederationReason,
     Leaving,
     LowerPriority,
     NobodyAsked,
     NodeRequired,
+    NoFlavor,
     NoHelp,
+    NoLargerShare,
     NoRequirements,
     NotContested,
     NotEnough,
     NotLower,
+    NotReached,
+    NotWhileBorrowing,
     OtherScheduler,
     PodReason,
     PolicyReason,
@@ -24,7 +29,6 @@ from reprieve.engine.reasons import (
     QueueClosed,
     QueueLaw,
     QueueOver,
-    QueuePolicy,
     QueueReason,
     QuotaReason,
     QuotaTaken,
@@ -129,16 +133,31 @@ def _describe_quota(reason: QuotaReason) -> str:
     match reason:
         case QuotaTaken(kind, queue, taker, priority, above):
             return f"{_RIGHTS[kind].format(queue=queue, taker=taker)}; priority {priority}, the preemptor's {above}"
-        case WithinQuota(queue):
-            return f"{queue} is within its nominal quota"
-        case QueuePolicy("Never", queue, _, _):
+        case WithinQuota(queue, others_gone):
+            return f"{'without those asked before it, ' if others_gone else ''}{queue} is within its nominal quota"
+        case NotReached("Never", queue, _, _):
             return f"the preemptor's queue preempts nobody in {queue}"
-        case QueuePolicy(policy, queue, priority, above):
+        case NotReached(policy, queue, priority, above):
             return f"the policy {policy} does not reach priority {priority} in {queue} from {above}"
         case QueueClosed(queue):
             return f"{queue} is stopped, or names a flavor that does not exist: it gives nobody"
         case NotContested():
             return "it uses nothing of what is needed"
+        case _:
+            return _describe_quota_search(reason)
+
+
+def _describe_quota_search(reason: Claimed | NotWhileBorrowing | NoLargerShare | NoFlavor) -> str:
+    match reason:
+        case Claimed():
+            return "it makes way for another workload already"
+        case NotWhileBorrowing(taker, priority):
+            return f"{taker} may not preempt priority {priority} in other queues while it borrows itself"
+        case NoLargerShare(queue, taker, without_it):
+            smaller = f"without it {queue} would have a smaller share" if without_it else f"{queue} has no larger share"
+            return f"{smaller} than {taker} would have"
+        case NoFlavor(why):
+            return f"nobody is asked: {why}"
 
 
 def _describe_pod(reason: PodReason) -> str:

@@ -60,7 +60,8 @@ def test_a_workload_waits_from_its_creation_before_it_preempts(
 def test_a_workload_that_waits_is_told_until_when_and_takes_nobody() -> None:
     made = decide(running("low"), asks={WAIT_BEFORE_PREEMPTION: "600"})
     assert "it may preempt from 2026-01-01T12:05:00Z on" in made.message
-    assert (gone(made), made.spared) == ([], [])
+    assert gone(made) == []
+    assert [(item["unit"], item["rule"]) for item in made.spared] == [("Workload/default/low", "NobodyAsked")]
     assert decide(running("low"), asks={WAIT_BEFORE_PREEMPTION: "600"}, now="2026-01-01T12:05:00Z").outcome == "Preempt"
 
 

@@ -10,13 +10,17 @@ from hypothesis import given, settings
 
 from reprieve import plan
 from reprieve.configuration import configure
+from reprieve.engine.plan import Plan
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.loading import load_objects
-from reprieve.policies.quota.cycle import Verdict, cycle
-from reprieve.policies.quota.policy import Nominee, QuotaPolicy, Without
-from reprieve.policies.quota.preemption import QuotaLedger
+from reprieve.model.names import UnitName
+from reprieve.policies.quota.cycle import cycle
+from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.policies.quota.search import QuotaLedger, Without
+from reprieve.policies.quota.view import PendingWorkload, Terms, WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import World
 from tests.generators.quota import NOW, RandomQuota, random_quotas
 from tests.reference.quota_tree import Tree
@@ -29,12 +33,15 @@ def read(objects: Iterable[Dict]) -> list[Any]:
 
 
 def policy_over(world: RandomQuota) -> QuotaPolicy:
-    return QuotaPolicy(World(read(world.objects)), configure(world.config))
+    return QuotaPolicy(QuotaWorld(World(read(world.objects)), configure(world.config)))
 
 
-def nominees(policy: QuotaPolicy) -> list[Nominee]:
+def nominated(policy: QuotaPolicy) -> list[WorkloadView]:
     """What each workload that waits would get if it were alone."""
-    return [policy.nominate(facts) for waiting in policy.quota.waiting.values() for facts in waiting]
+    views = [policy.view(PendingWorkload(facts), 0) for waiting in policy.quota.waiting.values() for facts in waiting]
+    for view in views:
+        view.nominate(policy.nominate(view))
+    return views
 
 
 def nodes(policy: QuotaPolicy) -> list[QuotaNode]:
@@ -51,57 +58,56 @@ def usages(policy: QuotaPolicy) -> dict[tuple[str, bool], Amounts]:
 
 @given(random_quotas())
 def test_nothing_is_taken_from_a_queue_that_is_not_over_its_quota_at_that_moment(world: RandomQuota) -> None:
-    for nominee in nominees(policy_over(world)):
+    for view in nominated(policy_over(world)):
         taken: dict[str, list[WorkloadFacts]] = {}
-        for target in nominee.targets:
-            if target.facts.queue is not None and target.facts.queue is not nominee.queue:
-                taken.setdefault(target.facts.queue.name, []).append(target.facts)
+        for facts in view.gone.values():
+            if facts.queue is not None and facts.queue is not view.queue:
+                taken.setdefault(facts.queue.name, []).append(facts)
         for victims in taken.values():
-            assert any(each_from_a_borrower(world, nominee, order) for order in permutations(victims))
+            assert any(each_from_a_borrower(world, view, order) for order in permutations(victims))
 
 
-def each_from_a_borrower(world: RandomQuota, nominee: Nominee, victims: Iterable[WorkloadFacts]) -> bool:
+def each_from_a_borrower(world: RandomQuota, view: WorkloadView, victims: Iterable[WorkloadFacts]) -> bool:
     """Whether, taken in this order, each leaves a queue that is still over its quota."""
     gone: list[WorkloadFacts] = []
     for facts in victims:
         with Without(gone):
-            over = facts.queue is not None and any(map(facts.queue.exceeds, keys_that_count(world, nominee, facts)))
+            over = facts.queue is not None and any(map(facts.queue.exceeds, keys_that_count(world, view, facts)))
         if not over:
             return False
         gone.append(facts)
     return True
 
 
-def keys_that_count(world: RandomQuota, nominee: Nominee, facts: WorkloadFacts) -> Iterable[FlavorResource]:
+def keys_that_count(world: RandomQuota, view: WorkloadView, facts: WorkloadFacts) -> Iterable[FlavorResource]:
     """What a queue must borrow of to give: what is contested; under fair sharing anything makes up its share."""
     everything = facts.queue.usages() if facts.queue is not None else ()
-    return everything if world.config else nominee.assignment.contested
+    return everything if world.config else view.assignment.demand.contested
 
 
 @given(random_quotas())
 def test_the_preemptor_fits_once_its_victims_are_gone(world: RandomQuota) -> None:
     policy = policy_over(world)
-    for nominee in nominees(policy):
-        if nominee.targets:
-            assert fits(policy, nominee, {target.facts.unit for target in nominee.targets}, borrowing=True)
+    for view in nominated(policy):
+        if view.gone:
+            assert fits(view, set(view.gone), borrowing=True)
 
 
 @given(random_quotas())
 def test_at_most_one_victim_could_be_given_back(world: RandomQuota) -> None:
     """Only the last that was taken is never tried: everybody else goes because the preemptor needs it."""
     policy = policy_over(world)
-    for nominee in nominees(policy):
-        units = {target.facts.unit for target in nominee.targets}
+    for view in nominated(policy):
+        units = set(view.gone)
         if units:
-            ways = [borrowing for borrowing in (True, False) if fits(policy, nominee, units, borrowing=borrowing)]
-            spare = [[unit for unit in units if fits(policy, nominee, units - {unit}, borrowing=way)] for way in ways]
+            ways = [borrowing for borrowing in (True, False) if fits(view, units, borrowing=borrowing)]
+            spare = [[unit for unit in units if fits(view, units - {unit}, borrowing=way)] for way in ways]
             assert min(len(units) for units in spare) <= 1
 
 
-def fits(policy: QuotaPolicy, nominee: Nominee, gone: set[str], *, borrowing: bool) -> bool:
-    request = policy._request(nominee.facts, nominee.queue, nominee.assignment.usage, nominee.assignment.contested)
-    with Without(target.facts for target in nominee.targets if target.facts.unit in gone):
-        return QuotaLedger(request, borrowing=borrowing).fits()
+def fits(view: WorkloadView, gone: set[UnitName], *, borrowing: bool) -> bool:
+    with Without(view.gone[unit] for unit in gone):
+        return QuotaLedger(view.queue, view.assignment.demand, borrowing=borrowing).fits()
 
 
 # The tree
@@ -132,7 +138,7 @@ def test_a_decision_and_a_cycle_leave_the_tree_as_it_was(world: RandomQuota) -> 
     before = usages(policy)
     first = summary(cycle(policy))
     assert usages(policy) == before
-    nominees(policy)
+    nominated(policy)
     assert usages(policy) == before
     assert summary(cycle(policy)) == first
 
@@ -140,25 +146,19 @@ def test_a_decision_and_a_cycle_leave_the_tree_as_it_was(world: RandomQuota) -> 
 @given(random_quotas())
 def test_a_cycle_uses_no_more_than_the_tree_allows_once_its_victims_are_gone(world: RandomQuota) -> None:
     policy = policy_over(world)
-    got = [verdict.nominee for verdict in cycle(policy) if took(verdict)]
-    gone = {target.facts.unit: target.facts for nominee in got for target in nominee.targets}
+    got: list[Terms] = [made.terms for made in cycle(policy) if made.terms.takes]
+    gone = {unit: facts for terms in got for unit, facts in terms.gone.items()}
     with Without(gone.values()):
-        for nominee in got:
-            nominee.queue.add(nominee.assignment.usage)
-        for nominee in got:
-            for key, amount in nominee.assignment.usage.items():
-                assert not amount or nominee.queue.available(key) >= 0
-
-
-def took(verdict: Verdict) -> bool:
-    """Whether a head has its quota, or will have it once those it counts on are gone."""
-    return verdict.outcome in ("Fits", "Preempt") or (verdict.outcome == "Wait" and not verdict.reason)
+        for terms in got:
+            terms.queue.add(terms.assignment.usage)
+        for terms in got:
+            for key, amount in terms.assignment.usage.items():
+                assert not amount or terms.queue.available(key) >= 0
 
 
 @given(random_quotas())
 def test_nobody_makes_way_twice_in_a_cycle(world: RandomQuota) -> None:
-    verdicts = [verdict for verdict in cycle(policy_over(world)) if took(verdict)]
-    victims = [target.facts.unit for verdict in verdicts for target in verdict.nominee.targets]
+    victims = [unit for made in cycle(policy_over(world)) if made.terms.takes for unit in made.terms.gone]
     assert len(victims) == len(set(victims))
 
 
@@ -181,13 +181,13 @@ def without_warnings(world: RandomQuota, objects: list[Dict]) -> Dict:
 @settings(max_examples=60)
 def test_a_policy_that_follows_its_world_decides_as_one_made_from_scratch(world: RandomQuota) -> None:
     live = World(read(world.objects))
-    policy = QuotaPolicy(live, configure(world.config))
+    policy = QuotaPolicy(QuotaWorld(live, configure(world.config)))
     for step in range(6):
         change(world, live, step)
-        fresh = QuotaPolicy(live, configure(world.config))
+        fresh = QuotaPolicy(QuotaWorld(live, configure(world.config)))
         assert summary(cycle(policy)) == summary(cycle(fresh))
         assert usages(policy) == usages(fresh)
-        assert [summary_of(nominee) for nominee in nominees(policy)] == [summary_of(item) for item in nominees(fresh)]
+        assert [summary_of(view) for view in nominated(policy)] == [summary_of(view) for view in nominated(fresh)]
 
 
 def change(world: RandomQuota, live: World, step: int) -> None:
@@ -203,10 +203,13 @@ def change(world: RandomQuota, live: World, step: int) -> None:
     live.put(item)
 
 
-def summary(verdicts: Iterable[Verdict]) -> list[tuple[Any, ...]]:
-    return [(verdict.outcome, verdict.reason, *summary_of(verdict.nominee)) for verdict in verdicts]
+def summary(plans: Iterable[Plan]) -> list[tuple[Any, ...]]:
+    return [
+        (made, made.terms.assignment.mode, made.terms.assignment.usage, list(made.terms.gone), made.terms.takes)
+        for made in plans
+    ]
 
 
-def summary_of(nominee: Nominee) -> tuple[Any, ...]:
-    targets = [(target.facts.unit, target.reason) for target in nominee.targets]
-    return nominee.facts.unit, nominee.assignment.mode, nominee.assignment.usage, targets
+def summary_of(view: WorkloadView) -> tuple[Any, ...]:
+    victims = [(item.facts.unit, item.right) for item in view.found.victims] if view.found is not None else []
+    return view.unit, view.assignment.mode, view.assignment.usage, victims

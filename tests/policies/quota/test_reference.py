@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from reprieve.configuration import configure
 from reprieve.manifests.loading import load_objects
 from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.policies.quota.view import PendingWorkload
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import World
 from tests.generators.quota import RandomQuota, random_quotas
 from tests.reference.quota import Reference, Request, Victims
@@ -17,7 +19,7 @@ UNITS = {"cpu": 1000}
 
 
 def policy_over(world: RandomQuota) -> QuotaPolicy:
-    return QuotaPolicy(World(load_objects(world.objects).objects), configure(world.config))
+    return QuotaPolicy(QuotaWorld(World(load_objects(world.objects).objects), configure(world.config)))
 
 
 @given(random_quotas())
@@ -27,12 +29,13 @@ def test_the_same_workloads_make_way_as_when_everything_is_counted_anew(world: R
     created = {item["metadata"]["name"]: item["metadata"].get("creationTimestamp", "") for item in world.objects}
     for waiting in policy.quota.waiting.values():
         for facts in waiting:
-            nominee = policy.nominate(facts)
-            usage = {key: amount // UNITS.get(key[1], 1) for key, amount in nominee.assignment.usage.items()}
-            contested = nominee.assignment.contested
-            request = Request(nominee.queue.name, facts.priority, created[facts.key[1]], usage, contested)
+            preemptor = PendingWorkload(facts)
+            assignment, found = policy.nominate(policy.view(preemptor, 0))
+            usage = {key: amount // UNITS.get(key[1], 1) for key, amount in assignment.usage.items()}
+            contested = assignment.demand.contested
+            request = Request(preemptor.queue.name, facts.priority, created[facts.key[1]], usage, contested)
             want = expected(world, request) if contested else {}
-            assert {target.facts.unit: target.reason for target in nominee.targets} == want
+            assert ({item.facts.unit: item.right for item in found.victims} if found else {}) == want
 
 
 def expected(world: RandomQuota, request: Request) -> Victims:

@@ -12,8 +12,8 @@ import pytest
 from reprieve.agents.hollow.clusters import HollowClusters
 from reprieve.controllers.federation.detector import Detector
 from reprieve.engine.holds import HOLD_ANNOTATION, hold_of
-from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS
 from reprieve.engine.preemption import decide
+from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS
 from reprieve.model.clock import Clock
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.scheduler.context import Context

@@ -20,7 +20,6 @@ import msgspec
 
 from reprieve.agents.hollow.nodes import RUN_SECONDS, seconds_in
 from reprieve.controllers.runner import Controller, earliest
-from reprieve.controllers.runner import Controller
 from reprieve.engine.clusters import Usage
 from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
@@ -29,8 +28,6 @@ from reprieve.model.clock import Clock, moment_of, timestamp
 from reprieve.model.conditions import set_condition, true_condition
 from reprieve.model.resources import QuantityError, Resources, print_amount
 from reprieve.policies.federation.bindings import FINISHED, BindingFacts
-from reprieve.policies.federation.evictions import PLACED_ANNOTATION
-from reprieve.policies.federation.ledger import Usage
 from reprieve.policies.federation.evictions import PLACED_ANNOTATION
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

@@ -11,8 +11,6 @@ from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGA
 from reprieve.model.backoff import Backoff
 from reprieve.model.clock import Clock, moment_of
 from reprieve.model.conditions import condition_of, has_condition
-from reprieve.policies.federation.propagation import selected_by
-from reprieve.model.clock import Clock
 from reprieve.policies.federation.propagation_policies import selected_by
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import StoreError

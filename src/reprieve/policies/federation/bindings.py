@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from reprieve.engine.holds import hold_of
 from reprieve.manifests.karmada import Placement, ReplicaScheduling, ResourceBinding
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.priorities import Priority
 from reprieve.model.names import UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.engine.holds import hold_of
 from reprieve.world import microseconds
 
 SCHEDULED, PREEMPTED = "Scheduled", "Preempted"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reprieve.engine.holds import HOLD_ANNOTATION, Hold
 from reprieve.engine.plan import Plan
 from reprieve.manifests.karmada import ResourceBinding, TargetCluster
 from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import SCHEDULED, BindingFacts
-from reprieve.engine.holds import HOLD_ANNOTATION, Hold
 from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, evictions_of, settled, written
 from reprieve.policies.federation.terms import BindingTerms
 from reprieve.policies.federation.world import Federation

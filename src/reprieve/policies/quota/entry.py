@@ -7,12 +7,14 @@ from typing import Any
 
 from reprieve import texts
 from reprieve.engine.plan import Plan
+from reprieve.engine.preemption import decide
 from reprieve.model.names import UnitName
-from reprieve.policies.quota import plans
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.flavors import Forced
-from reprieve.policies.quota.policy import NAME, QuotaPolicy
-from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.policies.quota.view import PendingWorkload, Terms
+from reprieve.policies.quota.workloads import WorkloadFacts, whereabouts
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.policies.registry import Asked, BaseEntry, Decided, Ground, Known, NothingToDecide, Preemptor
 
 _GROUPS = "scheduling.k8s.io/"
@@ -22,13 +24,12 @@ _GROUPS = "scheduling.k8s.io/"
 class QuotaEntry(BaseEntry):
     """Workloads that wait for quota."""
 
-    name = NAME
+    name = QuotaPolicy.name
     ledger = "quota"
     kinds = ("Workload",)
 
     def __init__(self, ground: Ground) -> None:
-        self.policy = QuotaPolicy(ground.world, ground.settings, ground.moment)
-        self._verdicts: dict[UnitName, Any] = {}
+        self.policy = QuotaPolicy(QuotaWorld(ground.world, ground.settings, ground.moment))
 
     def _facts(self, asked: Asked) -> WorkloadFacts | None:
         if asked.api_version.startswith(_GROUPS):
@@ -47,7 +48,7 @@ class QuotaEntry(BaseEntry):
         return self._preemptor(facts, forced_flavors(asked.assignment))
 
     def _preemptor(self, facts: WorkloadFacts, forced: Forced | None = None) -> Preemptor:
-        return Preemptor(facts.unit, self.name, facts.boosted, facts.created, (facts, forced))
+        return Preemptor(facts.unit, self.name, facts.boosted, facts.created, PendingWorkload(facts, forced))
 
     def known(self, asked: Asked) -> Known | None:
         facts = self._facts(asked)
@@ -55,7 +56,7 @@ class QuotaEntry(BaseEntry):
             return None
         unrelated = "" if facts.pending else texts.NOT_RELATED
         conditions = facts.workload.status.conditions
-        return Known(facts.unit, self.ledger, facts.pending, True, plans.whereabouts(facts), conditions, unrelated)
+        return Known(facts.unit, self.ledger, facts.pending, True, whereabouts(facts), conditions, unrelated)
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - quota is a ledger of its own
         return [self._preemptor(facts) for queue in self.policy.quota.waiting.values() for facts in queue]
@@ -65,24 +66,21 @@ class QuotaEntry(BaseEntry):
         everyone = (facts for queue in self.policy.quota.waiting.values() for facts in queue)
         return (facts.unit for facts in (*everyone, *self.policy.quota.stranded))
 
-    def decide(self, preemptor: Preemptor, now: int) -> Plan:  # noqa: ARG002 - the policy has its moment
-        facts, forced = preemptor.facts
-        return plans.single(self.policy, self.policy.nominate(facts, forced))
+    def decide(self, preemptor: Preemptor, now: int) -> Plan:
+        return decide(self.policy, preemptor.facts, now)
 
     def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:  # noqa: ARG002 - queues have heads
-        for verdict in cycle(self.policy):
-            self._verdicts[verdict.nominee.facts.unit] = verdict
-            yield Decided(self._preemptor(verdict.nominee.facts), plans.plan(self.policy, verdict))
+        waiting = {one.unit: one for one in pending}
+        return (Decided(waiting[plan.preemptor], plan) for plan in cycle(self.policy))
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         """A cycle admits nobody in the world it looks at: heads see what the ones before took."""
 
     def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:
-        if decided.plan.outcome != "Fits" or decided.plan.preemptor not in self._verdicts:
+        unit, terms = decided.plan.preemptor, decided.plan.terms
+        if decided.plan.outcome != "Fits" or not isinstance(terms, Terms):
             return {}
-        assignment = self._verdicts[decided.plan.preemptor].nominee.assignment
-        sizes = {group.name: group.size for group in assignment.pod_sets}
-        return {"flavors": {decided.plan.preemptor: assignment.chosen()}, "counts": {decided.plan.preemptor: sizes}}
+        return {"flavors": {unit: terms.assignment.chosen()}, "counts": {unit: terms.assignment.sizes}}
 
 
 def forced_flavors(assignment: Mapping[str, Any] | None) -> Forced | None:

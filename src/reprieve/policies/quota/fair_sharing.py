@@ -14,108 +14,133 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reprieve.engine.quota_tree import QuotaNode
+from reprieve.engine.reasons import WithinQuota
 from reprieve.engine.steps import fill_back
-from reprieve.policies.quota.candidates import FAIR_SHARING, IN_QUEUE, RECLAIM, Candidate, Request, satisfies, uses
-from reprieve.policies.quota.preemption import QuotaLedger, Target
+from reprieve.policies.quota.candidates import eligible_in, eligible_rule
+from reprieve.policies.quota.fair_rules import FINAL, INITIAL, Borrowing, FairRules, LargerShare
+from reprieve.policies.quota.flavors import FlavorDemand
+from reprieve.policies.quota.rules import AboveQuota
+from reprieve.policies.quota.search import FAIR_SHARING, IN_QUEUE, RECLAIM, Asked, Candidate, Found, QuotaLedger
+from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
-from reprieve.policies.quota.world import QuotaWorld
-
-FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
 
-def preempt_fairly(world: QuotaWorld, request: Request) -> list[Target]:
-    """The workloads that make way; empty when no allowed set of them is enough. The tree is left as it was."""
-    if not request.contested:
-        return []
-    round_ = _Round(world, request)
-    request.queue.add(request.usage)
-    strategies = world.settings.fair_sharing.preemption_strategies or (FINAL, INITIAL)
-    fits = round_.first(strategies[0]) or (len(strategies) > 1 and round_.second())
-    request.queue.remove(request.usage)
-    victims = fill_back(round_.ledger, round_.targets) if fits else round_.targets
+def rules_of(view: WorkloadView, domain: FlavorDemand) -> FairRules:
+    strategies = view.quota.settings.fair_sharing.preemption_strategies or (FINAL, INITIAL)
+    return FairRules(
+        eligible_rule(view, domain),
+        AboveQuota(view.queue, domain.contested),
+        Borrowing(view.queue),
+        LargerShare(view.queue, strategies[0]),
+        LargerShare(view.queue, INITIAL) if len(strategies) > 1 else None,
+    )
+
+
+def search(view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> Found:
+    """The workloads that make way. The tree is left as it was."""
+    if not domain.contested:
+        return Found(domain, rules, [], Asked())
+    round_ = _Round(view, domain, rules)
+    view.queue.add(domain.usage)
+    fits = round_.first() or round_.second()
+    view.queue.remove(domain.usage)
+    victims = fill_back(round_.ledger, round_.removed) if fits else round_.removed
     for item in victims:
         round_.ledger.give_back(item)
-    return [Target(item.facts, item.reason) for item in victims] if fits else []
+    return Found(domain, rules, victims if fits else [], round_.asked)
 
 
 class _Round:
-    def __init__(self, world: QuotaWorld, request: Request) -> None:
-        self._request = request
-        self._within_gate = world.settings.gate("FairSharingPreemptWithinNominal")
-        self.ledger = QuotaLedger(request, borrowing=True)
-        self.targets: list[Candidate] = []
-        self._order = world.order
-        self._way = {id(node) for node in (request.queue, *request.queue.path())}
-        self._empty: set[int] = set()
-        self._refused: dict[str, list[WorkloadFacts]] = {}
-        self._offers = _offers(world, request)
+    def __init__(self, view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> None:
+        self._view = view
+        self._domain = domain
+        self._rules = rules
+        self.ledger = QuotaLedger(view.queue, domain, borrowing=True)
+        self.removed: list[Candidate] = []
+        self.asked = Asked()
+        self._empty: set[QuotaNode] = set()
+        self._refused: dict[QuotaNode, list[WorkloadFacts]] = {}
+        self._borrowing = rules.borrowing.of_node
+        self._offers = dict(self._all_offers())
 
-    def first(self, strategy: str) -> bool:
-        reclaims = self._within_gate and self._within_nominal()
+    def _all_offers(self) -> Iterator[tuple[QuotaNode, _Offers]]:
+        """Candidates by queue, in order."""
+        own = self._view.queue
+        for queue in own.root.queues() if own.parent is not None else [own]:
+            reason = None if queue is own else self._rules.above_quota.of_node(queue)
+            if reason is not None:
+                self.asked.nodes[queue] = reason
+            elif offers := _Offers(eligible_in(queue, self._view, self._rules.eligible)):
+                yield queue, offers
+
+    def first(self) -> bool:
+        gate = self._view.quota.settings.gate("FairSharingPreemptWithinNominal")
+        reclaims = gate and self._within_nominal()
         while (queue := self._next()) is not None:
-            offers = self._offers[queue.name]
-            if queue is self._request.queue:
-                if self._take(offers.pop(), IN_QUEUE):
-                    return True
+            if queue is self._view.queue:
+                fits = self._take(self._pop(queue), IN_QUEUE)
             elif reclaims:
-                if self._take(offers.pop(), RECLAIM):
-                    return True
-            elif self._by_strategy(queue, offers, strategy):
+                fits = self._take(self._pop(queue), RECLAIM)
+            else:
+                fits = self._by_strategy(queue)
+            if fits:
                 return True
         return False
 
-    def _by_strategy(self, queue: QuotaNode, offers: _Offers, strategy: str) -> bool:
+    def _by_strategy(self, queue: QuotaNode) -> bool:
         """Take the first candidate that the strategy allows; the refused ones may get a second chance."""
-        taker, target = self._children(queue)
-        before = target.share()
-        mine = taker.share()
-        while offers:
-            facts = offers.pop()
-            queue.remove(facts.usage)
-            after = target.share()
-            queue.add(facts.usage)
-            allowed = mine.key <= after.key if strategy == FINAL else mine.key < before.key
-            if allowed:
+        while queue in self._offers:
+            facts = self._pop(queue)
+            reason = self._rules.larger_share(facts)
+            if reason is None:
                 return self._take(facts, FAIR_SHARING)
-            self._refused.setdefault(queue.name, []).append(facts)
+            self.asked.refused[facts] = reason
+            self._refused.setdefault(queue, []).append(facts)
         return False
 
     def second(self) -> bool:
         """The refused ones, under the other strategy, with one chance for each queue."""
-        self._offers = {name: _Offers(iter(refused)) for name, refused in self._refused.items()}
+        rule = self._rules.second_chance
+        if rule is None:
+            return False
+        self._offers = {queue: _Offers(iter(refused)) for queue, refused in self._refused.items()}
         self._empty.clear()
         while (queue := self._next()) is not None:
-            taker, target = self._children(queue)
-            if taker.share().key < target.share().key and self._take(self._offers[queue.name].pop(), FAIR_SHARING):
+            facts = self._offers.pop(queue).first
+            reason = rule(facts)
+            if reason is not None:
+                self.asked.refused[facts] = reason
+            elif self._take(facts, FAIR_SHARING):
                 return True
-            self._offers.pop(queue.name)
         return False
 
-    def _take(self, facts: WorkloadFacts, reason: str) -> bool:
-        item = Candidate(facts, 0, reason)
+    def _pop(self, queue: QuotaNode) -> WorkloadFacts:
+        """Its next candidate; a queue without any is not asked again."""
+        offers = self._offers[queue]
+        facts = offers.pop()
+        if not offers:
+            del self._offers[queue]
+        return facts
+
+    def _take(self, facts: WorkloadFacts, right: str) -> bool:
+        item = Candidate(facts, 0, right)
         self.ledger.remove(item)
-        self.targets.append(item)
-        self._request.queue.remove(self._request.usage)
+        self.removed.append(item)
+        self.asked.removed.add(facts)
+        self._view.queue.remove(self._domain.usage)
         fits = self.ledger.fits()
-        self._request.queue.add(self._request.usage)
+        self._view.queue.add(self._domain.usage)
         return fits
 
     def _within_nominal(self) -> bool:
-        queue = self._request.queue
-        return all(queue.used(flavor) <= queue.quota(flavor).nominal for flavor in self._request.contested)
-
-    def _children(self, queue: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
-        """The children of the lowest common cohort on the way to the taker and to the target."""
-        taker = [self._request.queue, *self._request.queue.path()]
-        target = [queue, *queue.path()]
-        common = next(node for node in taker if node in target)
-        return taker[taker.index(common) - 1], target[target.index(common) - 1]
+        queue = self._view.queue
+        return all(queue.used(flavor) <= queue.quota(flavor).nominal for flavor in self._domain.contested)
 
     def _next(self) -> QuotaNode | None:
         """The queue to ask next."""
-        queue = self._request.queue
+        queue = self._view.queue
         if queue.parent is None:
-            return queue if self._offers.get(queue.name) else None
+            return queue if queue in self._offers else None
         return self._highest(queue.root)
 
     def _highest(self, cohort: QuotaNode) -> QuotaNode | None:
@@ -129,7 +154,7 @@ class _Round:
             found = self._highest(child)
             if found is not None:
                 return found
-            self._empty.add(id(child))
+            self._empty.add(child)
         if top is None:
             return None
         tied = [child for share, child in queues if share == top]
@@ -137,16 +162,22 @@ class _Round:
 
     def _rank(self, queue: QuotaNode) -> tuple[object, ...]:
         """Which of two queues has the better candidate: already evicted, from another queue, then as in one queue."""
-        first = self._offers[queue.name].first
-        return not first.evicted, queue is self._request.queue, self._order(first)
+        first = self._offers[queue].first
+        return not first.evicted, queue is self._view.queue, self._view.quota.order(first)
 
     def _asked(self, queue: QuotaNode) -> bool:
         """Whether a queue has somebody to offer, and borrows or is the preemptor's own."""
-        offers = self._offers.get(queue.name)
-        return bool(offers) and (queue.share().borrowing or id(queue) in self._way)
+        return queue in self._offers and self._borrows(queue)
 
     def _open(self, cohort: QuotaNode) -> bool:
-        return id(cohort) not in self._empty and (cohort.share().borrowing or id(cohort) in self._way)
+        return cohort not in self._empty and self._borrows(cohort)
+
+    def _borrows(self, node: QuotaNode) -> bool:
+        reason = self._borrowing(node)
+        if reason is None:
+            return True
+        self.asked.nodes.setdefault(node, WithinQuota(node.name, others_gone=True) if self.removed else reason)
+        return False
 
 
 class _Offers:
@@ -168,22 +199,3 @@ class _Offers:
     def pop(self) -> WorkloadFacts:
         first, self._first = self.first, next(self._rest, None)
         return first
-
-
-def _offers(world: QuotaWorld, request: Request) -> dict[str, _Offers]:
-    """Candidates by queue, in order."""
-    preemption = request.spec.preemption
-    offers: dict[str, _Offers] = {}
-    queues = request.queue.root.queues() if request.queue.parent is not None else [request.queue]
-    for queue in queues:
-        own = queue is request.queue
-        policy = preemption.within_cluster_queue if own else preemption.reclaim_within_cohort
-        if policy not in (None, "Never") and (own or not queue.within(request.contested)):
-            offers[queue.name] = _Offers(_of_queue(world, request, queue.name, policy))
-    return offers
-
-
-def _of_queue(world: QuotaWorld, request: Request, queue: str, policy: str | None) -> Iterator[WorkloadFacts]:
-    for facts in world.candidates(queue):
-        if uses(facts, request.contested) and satisfies(policy, request.facts, facts):
-            yield facts

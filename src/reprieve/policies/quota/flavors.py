@@ -11,14 +11,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from reprieve.engine.quota_tree import FlavorResource, QuotaNode
+from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
 from reprieve.manifests.kueue import ClusterQueueSpec, FlavorFungibility, PodSet, ResourceGroup
 from reprieve.manifests.pods import pod_requests
 from reprieve.model.resources import PODS
-from reprieve.policies.quota.candidates import borrows_while_preempting
 from reprieve.policies.quota.flavor_labels import suits
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
@@ -47,42 +46,52 @@ class PodSetFlavors(NamedTuple):
     requests: dict[str, int]
 
 
-class Assignment(NamedTuple):
+class FlavorDemand(NamedTuple):
+    """A domain of the quota policy: so much of each flavor and resource, and for which of it somebody must make way."""
+
+    usage: Amounts
+    contested: frozenset[FlavorResource]
+
+    @property
+    def name(self) -> str:
+        return ",".join(sorted({flavor for flavor, _ in (self.contested or self.usage)}))
+
+
+class Assignment:
     """The flavors of a whole workload; `reason` says why there are none."""
 
-    pod_sets: list[PodSetFlavors]
-    reason: str = ""
-
-    @property
-    def mode(self) -> int:
+    def __init__(self, pod_sets: Sequence[PodSetFlavors], reason: str = "") -> None:
+        self.pod_sets = pod_sets
+        self.reason = reason
+        self.mode = NO_FIT if reason else FIT
         """The worst of all: NO_FIT where any resource has no flavor."""
-        if self.reason:
-            return NO_FIT
-        return min((item.rating.mode for group in self.pod_sets for item in group.flavors.values()), default=FIT)
-
-    @property
-    def level(self) -> int:
+        self.level = 0
         """How far it borrows, at worst."""
-        return max((item.rating.level for group in self.pod_sets for item in group.flavors.values()), default=0)
-
-    @property
-    def usage(self) -> dict[FlavorResource, int]:
         usage: dict[FlavorResource, int] = {}
-        for group in self.pod_sets:
-            for resource, item in group.flavors.items():
-                key = (item.flavor, resource)
-                usage[key] = usage.get(key, 0) + group.requests[resource]
-        return usage
+        contested: list[FlavorResource] = []
+        for group, resource, (flavor, rating) in self:
+            key = (flavor, resource)
+            usage[key] = usage.get(key, 0) + group.requests[resource]
+            self.mode, self.level = min(self.mode, rating.mode), max(self.level, rating.level)
+            if rating.mode != FIT:
+                contested.append(key)
+        self.demand = FlavorDemand(usage, frozenset(contested))
 
     @property
-    def contested(self) -> frozenset[FlavorResource]:
-        """Flavors and resources for which somebody has to make way."""
-        return frozenset(
-            (item.flavor, resource)
-            for group in self.pod_sets
-            for resource, item in group.flavors.items()
-            if item.rating.mode != FIT
-        )
+    def usage(self) -> Amounts:
+        return self.demand.usage
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {group.name: group.size for group in self.pod_sets}
+
+    @property
+    def by_resource(self) -> dict[tuple[str, str], str]:
+        """The flavor of each pod set and resource."""
+        return {(group.name, resource): item.flavor for group, resource, item in self}
+
+    def __iter__(self) -> Iterator[tuple[PodSetFlavors, str, Assigned]]:
+        return ((group, resource, item) for group in self.pod_sets for resource, item in group.flavors.items())
 
     def chosen(self) -> dict[str, dict[str, str]]:
         return {group.name: {name: item.flavor for name, item in group.flavors.items()} for group in self.pod_sets}
@@ -114,12 +123,12 @@ class FlavorAssigner:
         self._simulate = simulate
         self._fair = world.settings.fair_sharing.enable
 
-    def assign(self, counts: Mapping[str, int] | None = None, forced: Forced | None = None) -> Assignment:
-        """Flavors for the workload, with fewer pods where `counts` says so, or on the flavors that are `forced`."""
+    def assign(self, counts: Mapping[str, int], forced: Forced | None = None) -> Assignment:
+        """Flavors for so many pods of each set, or the flavors that are `forced`."""
         assumed: dict[FlavorResource, int] = {}
         done: list[PodSetFlavors] = []
         for pod_set in self._facts.workload.spec.pod_sets:
-            count = (counts or {}).get(pod_set.name, pod_set.count)
+            count = counts[pod_set.name]
             requests = self._requests(pod_set, count)
             found: dict[str, Assigned] = {}
             for group in self._spec.resource_groups:
@@ -210,6 +219,11 @@ class FlavorAssigner:
     def _borrows_while_preempting(self) -> bool:
         fair = self._fair and self._spec.preemption.reclaim_within_cohort != "Never"
         return fair or borrows_while_preempting(self._spec)
+
+
+def borrows_while_preempting(spec: ClusterQueueSpec) -> bool:
+    borrow = spec.preemption.borrow_within_cohort
+    return borrow is not None and borrow.policy != "Never"
 
 
 def lowest_subtree(queue: QuotaNode, key: FlavorResource, amount: int) -> tuple[int, bool]:

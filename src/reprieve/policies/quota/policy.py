@@ -1,172 +1,210 @@
 """The quota policy: Kueue, KEP-83.
 
-1. One workload gets flavors (`flavors`), smaller where it allows that and does not fit whole.
-2. Where they need somebody to make way, victims are found (`preemption`, or `fair_sharing` where that is on).
-3. A cycle takes one head of each queue (`cycle`).
+1. A workload gets flavors (`flavors`), smaller where it allows that and does not fit whole (`nomination`). Where all of
+   it fits, and earlier heads of its cycle leave it that, it preempts nobody.
+2. It does not preempt where no flavor could hold it, nor before the time it has to wait for.
+3. Its domain is what it needs of the flavors it would get. Where an earlier head has claimed its victims, it is
+   nominated once more on the same flavors, without them.
+4. Rules protect workloads (`rules`).
+5. Others are removed until it fits and given back while it does (`classical`, or `fair_sharing` where that is on).
+   Those who were evicted before are counted on, and waited for.
+6. There is nothing to choose: flavors were rated when they were assigned.
+7. In a cycle each head takes what its plan says, for the heads after it to see (`cycle`, `earlier_heads`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from reprieve.configuration import Settings
-from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
-from reprieve.policies.quota.annotations import seconds_to_wait
-from reprieve.policies.quota.candidates import Request
-from reprieve.policies.quota.fair_sharing import preempt_fairly
-from reprieve.policies.quota.flavors import (
-    FIT,
-    NO_CANDIDATES,
-    NO_FIT,
-    PREEMPT,
-    RECLAIM,
-    Assignment,
-    FlavorAssigner,
-    Forced,
-    Rating,
-    lowest_subtree,
-)
-from reprieve.policies.quota.preemption import Target, preempt
-from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve import texts
+from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.plan import Victim
+from reprieve.engine.quota_tree import FlavorResource, QuotaNode
+from reprieve.engine.reasons import NobodyAsked, NoFlavor, QuotaTaken
+from reprieve.engine.steps import Criterion
+from reprieve.policies.quota import classical, fair_sharing
+from reprieve.policies.quota.annotations import ends
+from reprieve.policies.quota.fair_rules import FairRules
+from reprieve.policies.quota.flavors import FIT, NO_FIT, FlavorDemand, Forced
+from reprieve.policies.quota.nomination import Nominator
+from reprieve.policies.quota.search import Candidate, Found, Rules, Without
+from reprieve.policies.quota.view import Nomination, PendingWorkload, WorkloadView
 from reprieve.policies.quota.world import QuotaWorld
-from reprieve.world import World
-
-NAME = "quota"
-Sizes = Mapping[str, int]
-"""So many pods of each pod set."""
-
-
-class Nominee(NamedTuple):
-    """A head with the flavors it would get and those who would make way."""
-
-    facts: WorkloadFacts
-    queue: QuotaNode
-    assignment: Assignment
-    targets: list[Target]
 
 
 class QuotaPolicy:
     """Decides for quota workloads over one world."""
 
-    def __init__(self, world: World, settings: Settings, now: int = 0) -> None:
-        self.settings = settings
-        self.quota = QuotaWorld(world, settings, now)
-        self._fair = settings.fair_sharing.enable
-        self._last: tuple[object, list[Target]] | None = None
+    name = "quota"
 
-    # One workload
+    def __init__(self, quota: QuotaWorld) -> None:
+        self.quota = quota
+        self.settings = quota.settings
 
-    def nominate(self, facts: WorkloadFacts, forced: Forced | None = None, most: Sizes | None = None) -> Nominee:
-        """Flavors and victims for one workload; smaller, where it allows that and does not fit whole.
+    def view(self, preemptor: PendingWorkload, now: int) -> WorkloadView:
+        return WorkloadView(self.quota, preemptor, now)
 
-        `most`: it has preempted for so many pods of each set. It gets no more: else whoever made way for a small one
-        would have made way for a large one.
-        """
-        queue = facts.queue
-        if queue is None:
-            raise LookupError(facts.unit)
-        self._last = None
-        assigner = FlavorAssigner(
-            self.quota, facts, queue, lambda key, amount: self._simulate(facts, queue, key, amount)
-        )
-        sizes = _sizes(facts, most or {})
-        full = assigner.assign(sizes, forced)
-        targets = self.targets(facts, queue, full) if NO_FIT < full.mode < FIT else []
-        whole = Nominee(facts, queue, full, targets)
-        if full.mode == FIT or targets or not self.settings.gate("PartialAdmission"):
-            return whole
-        return self._smaller(whole, assigner, forced, sizes) or whole
+    # 1. and 2. Does it fit? May it preempt?
 
-    def targets(self, facts: WorkloadFacts, queue: QuotaNode, assignment: Assignment) -> list[Target]:
-        return self._search(self._request(facts, queue, assignment.usage, assignment.contested))
-
-    def _search(self, request: Request) -> list[Target]:
-        """Who makes way; where the same was just asked to rate a flavor, the answer is still good."""
-        asked = (request.facts.key, tuple(request.usage.items()), request.contested)
-        if self._last is None or self._last[0] != asked:
-            found = preempt_fairly(self.quota, request) if self._fair else preempt(self.quota, request)
-            self._last = asked, found
-        return self._last[1]
-
-    def _request(
-        self, facts: WorkloadFacts, queue: QuotaNode, usage: Amounts, contested: Iterable[FlavorResource]
-    ) -> Request:
-        return Request(facts, queue, self.quota.specs[queue.name], usage, frozenset(contested))
-
-    def _simulate(self, facts: WorkloadFacts, queue: QuotaNode, key: FlavorResource, amount: int) -> Rating:
-        """What a preemption for one flavor and resource would be."""
-        request = self._request(facts, queue, {key: amount}, [key])
-        targets = self._search(request)
-        if not targets:
-            return Rating(NO_CANDIDATES, lowest_subtree(queue, key, amount)[0])
-        own = any(target.facts.queue is queue for target in targets)
-        with Without(target.facts for target in targets):
-            level = lowest_subtree(queue, key, amount)[0]
-        return Rating(PREEMPT if own else RECLAIM, level)
-
-    def _smaller(self, whole: Nominee, assigner: FlavorAssigner, forced: Forced | None, sizes: Sizes) -> Nominee | None:
-        """Partial admission: the largest size, down to the least counts, that fits or can be made to."""
-        pod_sets = whole.facts.workload.spec.pod_sets
-        deltas = {item.name: sizes[item.name] - item.min_count for item in pod_sets if item.min_count is not None}
-        total = sum(deltas.values())
-        if total <= 0:
+    def fits(self, view: WorkloadView) -> Placed | None:
+        if not view.nominated:  # in a cycle it was, to find its turn
+            view.nominate(self.nominate(view))
+        if view.assignment.mode != FIT or not self._may_take(view):
             return None
-        best: Nominee | None = None
-        low, high = 0, total  # how many pods fewer: at `total` it is as small as it may be
-        while low <= high:
-            middle = (low + high) // 2
-            counts = {name: size - deltas.get(name, 0) * middle // total for name, size in sizes.items()}
-            tried = self._try(whole, assigner.assign(counts, forced))
-            if tried is not None:
-                best, high = tried, middle - 1
-            else:
-                low = middle + 1
-        return best
+        message = texts.quota_fits(view.unit, view.queue.name, _flavors(view))
+        return Placed(message, view.assignment.demand.name, terms=view.terms(takes=True))
 
-    def _try(self, whole: Nominee, assignment: Assignment) -> Nominee | None:
-        if assignment.mode == FIT:
-            return whole._replace(assignment=assignment, targets=[])
-        if assignment.mode == NO_FIT:
-            return None
-        targets = self.targets(whole.facts, whole.queue, assignment)
-        return whole._replace(assignment=assignment, targets=targets) if targets else None
+    def nominate(self, view: WorkloadView) -> Nomination:
+        return Nominator(view, self._find).nominate()
 
-    def waits_until(self, nominee: Nominee) -> int | None:
-        """When a workload may preempt, if it has to wait for that; in microseconds since 1970."""
-        seconds = seconds_to_wait(nominee.facts.workload, self.settings.quota.wait_before_preemption_seconds)
-        until = nominee.facts.created + seconds * 1_000_000
-        return until if seconds and until > self.quota.now else None
+    def _may_take(self, view: WorkloadView) -> bool:
+        """Whether earlier heads leave it what it would get."""
+        return view.earlier.may_borrow(view.queue, view.assignment) and self._enough_left(view)
+
+    def _enough_left(self, view: WorkloadView) -> bool:
+        return view.earlier.leave(view.queue, view.assignment.usage, view.gone)
+
+    def trigger(self, view: WorkloadView) -> HeldBack | None:
+        if not view.earlier.may_borrow(view.queue, view.assignment):
+            return _wait(view, texts.NO_MORE_BORROWING)
+        if view.assignment.mode == FIT:
+            return _wait(view, texts.QUOTA_TAKEN)
+        if view.assignment.mode == NO_FIT:
+            return _refuse(view, view.assignment.reason)._replace(because=NoFlavor(view.assignment.reason))
+        return None
+
+    # 3. to 6. The search
+
+    def domains(self, view: WorkloadView) -> Iterator[Sequence[FlavorDemand]]:
+        yield [view.assignment.demand]
+        if view.claimed_before and self.settings.gate("RecomputeAssignmentUponPreemptionTargetsOverlap"):
+            self._nominate_again(view)
+            yield [view.assignment.demand]
+
+    def _nominate_again(self, view: WorkloadView) -> None:
+        """On the same flavors, with everybody who was claimed gone and nobody's candidate any more."""
+        view.again, view.forced, view.found = True, Forced(view.assignment.by_resource), None
+        with Without(view.earlier.present()):
+            view.nominate(self.nominate(view))
+
+    def rules(self, view: WorkloadView, domain: FlavorDemand) -> Rules:
+        if view.found is not None and view.found.domain == domain:
+            return view.found.rules  # by which flavors were rated
+        fair = self.settings.fair_sharing.enable
+        return fair_sharing.rules_of(view, domain) if fair else classical.rules_of(view, domain)
+
+    def search(self, view: WorkloadView, domain: FlavorDemand, rules: Sequence[Any]) -> OfferList:  # noqa: ARG002
+        """What was found when flavors were rated by these rules, if it may be acted upon."""
+        view.refusal = self._refusal(view)
+        return OfferList() if view.refusal is not None else OfferList([_offer(view, domain)])
+
+    def _find(self, view: WorkloadView, domain: FlavorDemand) -> Found:
+        rules = self.rules(view, domain)
+        if isinstance(rules, FairRules):
+            return fair_sharing.search(view, domain, rules)
+        return classical.search(view, domain, rules)
+
+    def criteria(self, view: WorkloadView, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002 - there is one offer
+        return ()
+
+    def message(self, view: WorkloadView, offer: Offer) -> str:
+        units = [victim.unit for victim in offer.victims]
+        return texts.quota_preempts(view.unit, view.queue.name, units, _takings(view))
+
+    # Nothing to be done, or not yet
+
+    def refusal(self, view: WorkloadView) -> HeldBack:
+        return view.refusal or _refuse(view, texts.NOBODY_MAY_GO)
+
+    def _refusal(self, view: WorkloadView) -> HeldBack | None:
+        victims, until = view.gone, view.waits_until
+        if not victims and not view.again:
+            return _refuse(view, texts.NOBODY_MAY_GO)
+        if victims and until is not None:
+            return _wait(view, texts.may_preempt_from(until))
+        if view.claimed_before or (not victims and view.assignment.mode < FIT):
+            return _wait(view, texts.VICTIMS_CLAIMED)
+        if not self._enough_left(view):
+            return _wait(view, texts.QUOTA_TAKEN)
+        if not victims:
+            return _wait(view, texts.VICTIMS_CLAIMED, takes=True)
+        if len(view.leaving) == len(victims):
+            return _wait(view, takes=True)
+        return None
+
+    # Explanations
+
+    def judged(self, view: WorkloadView, told: Told) -> Iterator[Judged]:
+        """Everybody who is admitted in the same tree, with what the rules said when they were asked."""
+        domain = told.chosen.domain if told.chosen is not None else ""
+        for name, workloads in self.quota.admitted.items():
+            if self.quota.queues[name].root is view.queue.root:
+                for facts in workloads:
+                    reason = view.found.protection(facts) if view.found is not None else None
+                    yield Judged(facts.unit, name, reason, domain)
+
+    def obstacles(self, view: WorkloadView, told: Told) -> dict[str, str]:  # noqa: ARG002 - the message says it
+        return {}
+
+    def unasked(self, view: WorkloadView) -> Offers:  # noqa: ARG002 - not worth a search
+        return OfferList()
+
+    def stamp(self, view: WorkloadView) -> object:  # noqa: ARG002 - one world for all
+        return self.quota.world.version
+
+    def fingerprint(self) -> str:
+        return self.quota.fingerprint() if self.settings.validate else ""
 
 
-def _sizes(facts: WorkloadFacts, most: Sizes) -> Sizes:
-    """As many pods as it asks for; of those sets that may be smaller, not more than `most`."""
-    return {
-        item.name: item.count
-        if item.min_count is None
-        else max(item.min_count, min(item.count, most.get(item.name, item.count)))
-        for item in facts.workload.spec.pod_sets
-    }
+def _offer(view: WorkloadView, domain: FlavorDemand) -> Offer:
+    found = view.found.victims if view.found is not None else []
+    victims = [_victim(view, item) for item in found if not item.facts.evicted]
+    return Offer(domain.name, victims, waiting_for=view.leaving, terms=view.terms(takes=True))
 
 
-class Without:
-    """The tree without some workloads, for as long as it lasts."""
+def _victim(view: WorkloadView, item: Candidate) -> Victim:
+    queue = item.facts.queue.name if item.facts.queue is not None else ""
+    reason = QuotaTaken(item.right, queue, view.queue.name, item.facts.boosted, view.facts.boosted)
+    return Victim(item.facts.unit, reason, ends=ends(item.facts.workload))
 
-    def __init__(self, workloads: Iterable[WorkloadFacts]) -> None:
-        self._workloads = list(workloads)
 
-    def __enter__(self) -> None:
-        for facts in self._workloads:
-            if facts.queue is not None:
-                facts.queue.remove(facts.usage)
+def _wait(view: WorkloadView, why: str = "", *, takes: bool = False) -> HeldBack:
+    """`why` is empty where it waits for nothing but those who leave already."""
+    unit, queue = view.unit, view.queue.name
+    return HeldBack(
+        "Wait",
+        texts.quota_refused(unit, queue, why) if why else texts.waits_for_victims(unit, queue, view.leaving),
+        view.assignment.demand.name,
+        waiting_for=view.leaving,
+        until=view.waits_until,
+        terms=view.terms(takes=takes),
+        because=NobodyAsked("NotNow" if why else "Leaving"),
+    )
 
-    def extend(self, workloads: Iterable[WorkloadFacts]) -> None:
-        """More of them."""
-        more = Without(workloads)
-        more.__enter__()
-        self._workloads += more._workloads
 
-    def __exit__(self, *_: object) -> None:
-        for facts in reversed(self._workloads):
-            if facts.queue is not None:
-                facts.queue.add(facts.usage)
+def _refuse(view: WorkloadView, why: str) -> HeldBack:
+    message = texts.quota_refused(view.unit, view.queue.name, why)
+    return HeldBack("Unschedulable", message, view.assignment.demand.name, terms=view.terms())
+
+
+def _flavors(view: WorkloadView) -> str:
+    return ", ".join(sorted({f"{resource} on {item.flavor}" for _, resource, item in view.assignment}))
+
+
+def _takings(view: WorkloadView) -> list[str]:
+    """What is taken from each other queue of what it borrows, and what it is left with."""
+    taken: dict[QuotaNode, dict[FlavorResource, int]] = {}
+    contested = view.assignment.demand.contested
+    for facts in view.gone.values():
+        if facts.queue is not None and facts.queue is not view.queue and not facts.evicted:
+            amounts = taken.setdefault(facts.queue, {})
+            for key in contested:
+                amounts[key] = amounts.get(key, 0) + facts.usage.get(key, 0)
+    return [
+        texts.taken_from(queue.name, key[1], amount, view.earlier.used_before(queue, key), queue.quota(key).nominal)
+        for queue, amounts in taken.items()
+        for key, amount in sorted(amounts.items())
+        if amount
+    ]

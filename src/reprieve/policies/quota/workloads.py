@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
@@ -97,15 +98,9 @@ class CandidateOrder:
     def __init__(self, settings: Settings, now: int) -> None:
         self._criteria = settings.quota.candidate_order
         self._now = now
-
-    @property
-    def lasting(self) -> bool:
+        self.lasting = "ByLowestCost" not in self._criteria
         """Whether the order holds whatever the time, so that lists can be kept in it."""
-        return "ByLowestCost" not in self._criteria
-
-    @property
-    def by_priority(self) -> bool:
-        return self._criteria[:1] == ("ByLowestPriority",)
+        self.by_priority = self._criteria[:1] == ("ByLowestPriority",)
 
     def __call__(self, facts: WorkloadFacts) -> Order:
         if not facts.rank or not self.lasting:
@@ -137,3 +132,12 @@ def backs_off(facts: WorkloadFacts, now: int) -> bool:
     if requeued is not None and requeued.status == "False":
         return True
     return facts.requeued and state is not None and microseconds(state.requeue_at, now) > now
+
+
+def whereabouts(facts: WorkloadFacts) -> str:
+    """What a workload is doing, in a sentence."""
+    queue = facts.queue
+    if facts.pending or queue is None:
+        return texts.quota_pending(facts.unit, facts.workload.spec.queue_name)
+    used = [(*key, queue.used(key), queue.quota(key).nominal) for key in sorted(facts.usage)]
+    return texts.quota_whereabouts(facts.unit, queue.name, used, leaving=facts.evicted)

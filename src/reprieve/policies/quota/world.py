@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any
 
 from reprieve.configuration import Settings
@@ -41,8 +42,6 @@ class QuotaWorld:
         self.settings = settings
         self.now = now
         self.order = CandidateOrder(settings, now)
-        self.hidden: set[Key] = set()
-        """Workloads that are nobody's candidates, because they go already."""
         self._version = 0
         self._rebuild()
 
@@ -131,11 +130,7 @@ class QuotaWorld:
 
     def candidates(self, queue: str) -> list[WorkloadFacts]:
         """The admitted workloads of a queue, in the order in which they are asked at this moment."""
-        if queue in self.closed:
-            return []
         workloads = self.admitted[queue]
-        if self.hidden:
-            workloads = [facts for facts in workloads if facts.key not in self.hidden]
         return workloads if self.order.lasting else sorted(workloads, key=self.order)
 
     def heads(self, parked: Container[str] = (), held: Collection[str] = ()) -> Iterator[WorkloadFacts]:
@@ -170,6 +165,12 @@ class QuotaWorld:
         """Look at the world at another moment."""
         self.now = now
         self.order = CandidateOrder(self.settings, now)
+
+    def fingerprint(self) -> str:
+        """A digest of what every queue and cohort uses."""
+        nodes = {node for queue in self.queues.values() for node in (queue, *queue.path())}
+        used = sorted((node.name, node.queue, sorted(node.usages().items())) for node in nodes)
+        return sha256(repr(used).encode()).hexdigest()
 
     def find(self, key: Key) -> WorkloadFacts | None:
         known = self._known.get(key)

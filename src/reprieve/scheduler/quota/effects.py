@@ -19,7 +19,7 @@ from reprieve.model.clock import precise_timestamp
 from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
-from reprieve.policies.quota.policy import Nominee
+from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
@@ -29,48 +29,46 @@ _TRIES = 5
 
 
 class QuotaEffects:
-    """Carries out the verdicts of a quota cycle."""
+    """Carries out the plans of a quota cycle."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._store = context.store
 
-    async def admit(self, nominee: Nominee, plan: Plan, decision: int = 0) -> None:
+    async def admit(self, plan: Plan, decision: int = 0) -> None:
         """Give a workload its quota."""
-        record = self._known(nominee.facts.unit)
-        admission = _admission(nominee)
-        message = loop.admitted(nominee.facts.unit, nominee.queue.name)
+        terms: Terms = plan.terms
+        record = self._known(plan.preemptor)
+        message = loop.admitted(plan.preemptor, terms.queue.name)
         conditions = {
             "QuotaReserved": ("True", "QuotaReserved", message),
             "Admitted": ("True", "Admitted", message),
             "Evicted": ("False", "QuotaReserved", message),
             "Preempted": ("False", "QuotaReserved", message),
         }
-        status = {"admission": admission, "conditions": self._conditions(record, conditions, optional=_OVER)}
+        status = {"admission": _admission(terms), "conditions": self._conditions(record, conditions, optional=_OVER)}
         changed = await self._write_status(record, status)
         await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
         await self.let_go(changed)
 
-    async def preempt(self, nominee: Nominee, plan: Plan, decision: int) -> dict[str, int]:
+    async def preempt(self, plan: Plan, decision: int) -> dict[str, int]:
         """Hold the decision, then tell everybody in the plan that they have to go; for so many pods of each set."""
-        record = self._known(nominee.facts.unit)
-        victims = tuple(made for victim in plan.victims if (made := self._victim(victim, nominee)) is not None)
-        counts = {group.name: group.size for group in nominee.assignment.pod_sets}
-        hold = Hold(preemptor=nominee.facts.unit, policy=plan.policy, victims=victims, counts=counts, decision=decision)
+        record = self._known(plan.preemptor)
+        victims = tuple(made for victim in plan.victims if (made := self._victim(victim, plan)) is not None)
+        counts = dict(plan.terms.assignment.sizes)
+        hold = Hold(preemptor=plan.preemptor, policy=plan.policy, victims=victims, counts=counts, decision=decision)
         record = await self._patch(record, {"metadata": {"annotations": {HOLD_ANNOTATION: hold.text()}}})
         await self.evict(hold)
-        await self.refuse(nominee, plan)
+        await self.refuse(plan)
         await self._context.event(record, "Normal", "Preempting", plan.message, decision=decision)
         return counts
 
-    def _victim(self, victim: Victim, nominee: Nominee) -> HeldVictim | None:
-        record = self._find(victim.unit)
-        target = next((item for item in nominee.targets if item.facts.unit == victim.unit), None)
-        if record is None or target is None or target.facts.queue is None:
+    def _victim(self, victim: Victim, plan: Plan) -> HeldVictim | None:
+        record, terms = self._find(victim.unit), plan.terms
+        queue = terms.gone[victim.unit].queue
+        if record is None or queue is None:
             return None
-        message = loop.quota_preempted(
-            nominee.facts.unit, texts.describe(victim.reason), path(nominee.queue), path(target.facts.queue)
-        )
+        message = loop.quota_preempted(plan.preemptor, texts.describe(victim.reason), path(terms.queue), path(queue))
         return HeldVictim(
             unit=victim.unit,
             uid=record.uid,
@@ -112,11 +110,11 @@ class QuotaEffects:
         self._context.log.told(hold, victim)
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
-    async def refuse(self, nominee: Nominee, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
+    async def refuse(self, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
         """Say why a workload waits, and tell it where that is news; what it held may be of no use any more."""
         if gives_up:
-            await self.let_go(self._known(nominee.facts.unit))
-        changed = await self.say_pending(nominee.facts.unit, plan.message)
+            await self.let_go(self._known(plan.preemptor))
+        changed = await self.say_pending(plan.preemptor, plan.message)
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
 
@@ -200,10 +198,10 @@ def path(queue: QuotaNode) -> str:
     return "".join(f"/{node.name}" for node in reversed([queue, *queue.path()]))
 
 
-def _admission(nominee: Nominee) -> dict[str, Any]:
+def _admission(terms: Terms) -> dict[str, Any]:
     return {
-        "clusterQueue": nominee.queue.name,
-        "podSetAssignments": list(_assignments(nominee.assignment)),
+        "clusterQueue": terms.queue.name,
+        "podSetAssignments": list(_assignments(terms.assignment)),
     }
 
 

@@ -10,9 +10,8 @@ from math import inf
 
 from reprieve import texts
 from reprieve.engine.plan import Plan
-from reprieve.policies.quota import plans as quota_plans
-from reprieve.policies.quota.cycle import Verdict, cycle
-from reprieve.policies.quota.policy import Sizes
+from reprieve.policies.quota.cycle import cycle
+from reprieve.policies.quota.view import Sizes
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.quota.effects import QuotaEffects
@@ -26,7 +25,7 @@ _SECOND = 1_000_000
 
 
 class AdmitWorkloads:
-    """Runs quota cycles, and has their verdicts carried out."""
+    """Runs quota cycles, and has their plans carried out."""
 
     def __init__(self, services: Services, effects: QuotaEffects) -> None:
         self._services = services
@@ -39,17 +38,13 @@ class AdmitWorkloads:
         """Who has preempted and keeps its turn, and how large its pod sets were then."""
 
     async def turn(self) -> bool:
-        """Whether another cycle may come to other verdicts; else the cycle waits, or is tried again."""
+        """Whether another cycle may come to other plans; else the cycle waits, or is tried again."""
         started = self._services.elapsed()
         self._policy.quota.at(microseconds(self._services.context.clock()))
-        verdicts = cycle(self._policy, self.parked, self.held)
-        plans = [quota_plans.plan(self._policy, verdict) for verdict in verdicts]
+        plans = cycle(self._policy, self.parked, self.held)
         seconds = self._services.elapsed() - started
         numbers = [self._log.decided(plan, seconds) for plan in plans]
-        done = [
-            await self._carry_out(verdict, plan, number)
-            for verdict, plan, number in zip(verdicts, plans, numbers, strict=True)
-        ]
+        done = [await self._carry_out(plan, number) for plan, number in zip(plans, numbers, strict=True)]
         if any(refused is None for refused in done):
             self._queue.failed(CYCLE)
         elif any(done):
@@ -61,33 +56,33 @@ class AdmitWorkloads:
             self._queue.unschedulable(CYCLE, self._next_moment(plans))
         return False
 
-    async def _carry_out(self, verdict: Verdict, plan: Plan, number: int) -> bool | None:
-        """Whether another cycle may come to other verdicts; None: the store refused, so it has to be decided again."""
+    async def _carry_out(self, plan: Plan, number: int) -> bool | None:
+        """Whether another cycle may come to other plans; None: the store refused, so it has to be decided again."""
         try:
-            return self._shadowed(verdict) if self._services.shadow else await self._act(verdict, plan, number)
+            return self._shadowed(plan) if self._services.shadow else await self._act(plan, number)
         except (Conflict, NotFound):
             return None
 
-    def _shadowed(self, verdict: Verdict) -> bool:
-        self.parked.add(verdict.nominee.facts.unit)
+    def _shadowed(self, plan: Plan) -> bool:
+        self.parked.add(plan.preemptor)
         return True
 
-    async def _act(self, verdict: Verdict, plan: Plan, number: int) -> bool:
-        nominee, unit = verdict.nominee, verdict.nominee.facts.unit
-        match verdict.outcome:
+    async def _act(self, plan: Plan, number: int) -> bool:
+        unit = plan.preemptor
+        match plan.outcome:
             case "Fits":
-                await self._effects.admit(nominee, plan, number)
+                await self._effects.admit(plan, number)
                 self.held.pop(unit, None)
             case "Preempt":
-                self.held[unit] = await self._effects.preempt(nominee, plan, number)
+                self.held[unit] = await self._effects.preempt(plan, number)
             case "Unschedulable":
-                await self._effects.refuse(nominee, plan, number, gives_up=True)
+                await self._effects.refuse(plan, number, gives_up=True)
                 self.held.pop(unit, None)
                 self.parked.add(unit)
             case _:
-                await self._effects.refuse(nominee, plan, number)
+                await self._effects.refuse(plan, number)
         self._log.acted(plan, number, fits="admitted")
-        return verdict.outcome in ("Fits", "Unschedulable")
+        return plan.outcome in ("Fits", "Unschedulable")
 
     async def _tell_the_rest(self) -> None:
         """Those who have no queue, or whose turn has not come, are told so: nobody waits without a reason."""

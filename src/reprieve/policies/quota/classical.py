@@ -1,0 +1,66 @@
+"""Who makes way for a quota workload on the flavors it was given: KEP-83, as it has grown since.
+
+1. Candidates are collected by the rules and put in order (`candidates`).
+2. Up to two attempts: with borrowing, which skips those who may only go if the preemptor does not borrow afterwards;
+   and without, which requires that the preemptor stays within its nominal quota.
+3. In each, candidates are removed in order until the preemptor fits; before each removal its queue, and its cohorts
+   below the common one, must still be above quota.
+4. Those removed are given back in reverse order while the preemptor still fits.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from reprieve.engine.steps import fill_back, remove_until_fits
+from reprieve.policies.quota.candidates import Candidates, eligible_rule
+from reprieve.policies.quota.flavors import FlavorDemand, borrows_while_preempting
+from reprieve.policies.quota.rules import AboveQuota, ClassicalRules, WhileBorrowing
+from reprieve.policies.quota.search import Asked, Candidate, Found, QuotaLedger, together
+from reprieve.policies.quota.view import WorkloadView
+
+
+def rules_of(view: WorkloadView, domain: FlavorDemand) -> ClassicalRules:
+    return ClassicalRules(
+        eligible_rule(view, domain),
+        AboveQuota(view.queue, domain.contested),
+        WhileBorrowing(view.facts, view.spec.preemption),
+    )
+
+
+def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> Found:
+    """The workloads that make way. The tree is left as it was."""
+    if not domain.contested:
+        return Found(domain, rules, [], Asked())
+    candidates = Candidates(view, domain, rules)
+    failed: list[Asked] = []
+    for borrowing in _attempts(view, domain, candidates):
+        asked = Asked(candidates.refused)
+        ledger = QuotaLedger(view.queue, domain, borrowing=borrowing)
+        removed = remove_until_fits(ledger, candidates, partial(_may_go, rules, asked, borrowing))
+        if removed is not None:
+            victims = fill_back(ledger, removed)
+            for item in victims:
+                ledger.give_back(item)
+            return Found(domain, rules, victims, asked)
+        failed.append(asked)
+    return Found(domain, rules, [], together(failed))
+
+
+def _may_go(rules: ClassicalRules, asked: Asked, borrowing: bool, item: Candidate) -> bool:
+    reason = (item.while_borrowing if borrowing else None) or rules.above_quota(item.facts)
+    if reason is None:
+        asked.removed.add(item.facts)
+        return True
+    asked.refused[item.facts] = reason
+    return False
+
+
+def _attempts(view: WorkloadView, domain: FlavorDemand, candidates: Candidates) -> tuple[bool, ...]:
+    """With borrowing (True) or without, in which order."""
+    queue = view.queue
+    forbidden = not borrows_while_preempting(view.spec)
+    under = all(queue.used(flavor) < queue.quota(flavor).nominal for flavor in domain.contested)
+    if not candidates.elsewhere or (forbidden and not under):
+        return (True,)
+    return (False, True) if forbidden and not candidates.hierarchical else (True, False)

@@ -1,0 +1,95 @@
+"""Which flavors one workload gets, and who would make way for it on them; smaller, where it allows that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reprieve.engine.quota_tree import FlavorResource
+from reprieve.policies.quota.flavors import (
+    FIT,
+    NO_CANDIDATES,
+    NO_FIT,
+    PREEMPT,
+    RECLAIM,
+    FlavorAssigner,
+    FlavorDemand,
+    Rating,
+    lowest_subtree,
+)
+from reprieve.policies.quota.search import Found, Without
+from reprieve.policies.quota.view import Nomination, Sizes, WorkloadView
+
+Search = Callable[[WorkloadView, FlavorDemand], Found]
+
+
+class Nominator:
+    """Nominates one workload: flavors are rated by the very search that finds its victims."""
+
+    def __init__(self, view: WorkloadView, search: Search) -> None:
+        self._view = view
+        self._search = search
+        self._last: Found | None = None
+
+    def nominate(self) -> Nomination:
+        """It whole; or, by partial admission, smaller, where it does not fit whole and nobody could make way for it."""
+        view, sizes = self._view, self._sizes()
+        assigner = FlavorAssigner(view.quota, view.facts, view.queue, self._simulate)
+        whole = self._assign(assigner, sizes)
+        if _possible(whole) or not view.quota.settings.gate("PartialAdmission"):
+            return whole
+        return self._smaller(assigner, sizes) or whole
+
+    def _assign(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination:
+        assignment = assigner.assign(sizes, self._view.forced)
+        searched = NO_FIT < assignment.mode < FIT
+        return Nomination(assignment, self._find(assignment.demand) if searched else None)
+
+    def _find(self, domain: FlavorDemand) -> Found:
+        """Who makes way; where the same was just asked to rate a flavor, the answer is still good."""
+        if self._last is None or self._last.domain != domain:
+            self._last = self._search(self._view, domain)
+        return self._last
+
+    def _simulate(self, key: FlavorResource, amount: int) -> Rating:
+        """What a preemption for one flavor and resource would be."""
+        queue = self._view.queue
+        victims = self._find(FlavorDemand({key: amount}, frozenset([key]))).victims
+        if not victims:
+            return Rating(NO_CANDIDATES, lowest_subtree(queue, key, amount)[0])
+        own = any(item.facts.queue is queue for item in victims)
+        with Without(item.facts for item in victims):
+            level = lowest_subtree(queue, key, amount)[0]
+        return Rating(PREEMPT if own else RECLAIM, level)
+
+    def _sizes(self) -> Sizes:
+        """As many pods as it asks for; of those sets that may be smaller, not more than it has preempted for."""
+        most = self._view.most
+        return {
+            item.name: item.count
+            if item.min_count is None
+            else max(item.min_count, min(item.count, most.get(item.name, item.count)))
+            for item in self._view.facts.workload.spec.pod_sets
+        }
+
+    def _smaller(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination | None:
+        """The largest size, down to the least counts, that fits or can be made to."""
+        pod_sets = self._view.facts.workload.spec.pod_sets
+        deltas = {item.name: sizes[item.name] - item.min_count for item in pod_sets if item.min_count is not None}
+        total = sum(deltas.values())
+        if total <= 0:
+            return None
+        best: Nomination | None = None
+        low, high = 0, total  # how many pods fewer: at `total` it is as small as it may be
+        while low <= high:
+            middle = (low + high) // 2
+            counts = {name: size - deltas.get(name, 0) * middle // total for name, size in sizes.items()}
+            tried = self._assign(assigner, counts)
+            if _possible(tried):
+                best, high = tried, middle - 1
+            else:
+                low = middle + 1
+        return best
+
+
+def _possible(nomination: Nomination) -> bool:
+    return nomination.assignment.mode == FIT or bool(nomination.found and nomination.found.victims)

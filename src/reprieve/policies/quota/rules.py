@@ -1,0 +1,144 @@
+"""Who may not be asked to give up its quota, and why: the rules of KEP-83.
+
+A workload is protected where
+1. it uses nothing of what is contested;
+2. its queue is stopped, or names a flavor that does not exist;
+3. the preemption policy of the preemptor's queue does not reach it: `withinClusterQueue` in its own queue,
+   `reclaimWithinCohort` in others;
+4. an earlier head of the same cycle has claimed it;
+5. its queue, or a cohort of it below the one that it shares with the preemptor, is within its quota: at the moment
+   when it is asked, with those gone who were asked before it;
+6. the preemptor would borrow, and `borrowWithinCohort` does not let it preempt this one then.
+Under fair sharing `fair_rules` take the place of 6, and of 5 for cohorts. 1 to 4 hold whoever leaves. 2 is asked once
+for a whole queue; so is 5 before anybody has left, and for whole cohorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import NamedTuple
+
+from reprieve.engine.quota_tree import FlavorResource, QuotaNode
+from reprieve.engine.reasons import (
+    Claimed,
+    NotContested,
+    NotReached,
+    NotWhileBorrowing,
+    QueueClosed,
+    Reason,
+    WithinQuota,
+)
+from reprieve.manifests.kueue import Preemption
+from reprieve.policies.quota.workloads import WorkloadFacts
+
+
+class Contested:
+    """1. Be it for none of it: it was given a flavor and resource that is contested."""
+
+    def __init__(self, contested: frozenset[FlavorResource]) -> None:
+        self._contested = contested
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        return NotContested() if self._contested.isdisjoint(unit.usage) else None
+
+
+class OpenQueue:
+    """2."""
+
+    def __init__(self, closed: Container[str]) -> None:
+        self._closed = closed
+
+    def of_node(self, node: QuotaNode) -> Reason | None:
+        return QueueClosed(node.name) if node.queue and node.name in self._closed else None
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        return self.of_node(unit.queue) if unit.queue is not None else None
+
+
+class Reached:
+    """3."""
+
+    def __init__(self, preemptor: WorkloadFacts, preemption: Preemption) -> None:
+        self._preemptor = preemptor
+        self._within = preemption.within_cluster_queue or "Never"
+        self._reclaim = preemption.reclaim_within_cohort or "Never"
+
+    def policy(self, queue: QuotaNode | None) -> str:
+        return self._within if queue is self._preemptor.queue else self._reclaim
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        policy = self.policy(unit.queue)
+        if policy == "Any":
+            return None
+        above = self._preemptor.boosted
+        if policy != "Never" and unit.boosted < above:
+            return None
+        newer = unit.boosted == above and self._preemptor.order_time < unit.order_time
+        if policy == "LowerOrNewerEqualPriority" and newer:
+            return None
+        return NotReached(policy, unit.queue.name if unit.queue else "", unit.boosted, above)
+
+
+class Unclaimed:
+    """4."""
+
+    def __init__(self, claimed: Container[WorkloadFacts]) -> None:
+        self._claimed = claimed
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        return Claimed() if unit in self._claimed else None
+
+
+class Eligible(NamedTuple):
+    """1 to 4 together: what does not change while others leave."""
+
+    contested: Contested
+    open_queue: OpenQueue
+    reached: Reached
+    unclaimed: Unclaimed
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        return self.contested(unit) or self.open_queue(unit) or self.reached(unit) or self.unclaimed(unit)
+
+
+class AboveQuota:
+    """5."""
+
+    def __init__(self, queue: QuotaNode, contested: frozenset[FlavorResource]) -> None:
+        self._shared = {queue, *queue.path()}
+        self._contested = contested
+
+    def of_node(self, node: QuotaNode) -> Reason | None:
+        return WithinQuota(node.name) if node.within(self._contested) else None
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        """For one whose queue and cohorts were above quota before anybody had gone."""
+        node = unit.queue
+        while node is not None and node not in self._shared:
+            if node.within(self._contested):
+                return WithinQuota(node.name, others_gone=True)
+            node = node.parent
+        return None
+
+
+class WhileBorrowing:
+    """6. Asked about those in other queues, where the request is above what a node has of its own."""
+
+    def __init__(self, preemptor: WorkloadFacts, preemption: Preemption) -> None:
+        self._preemptor = preemptor
+        self._borrow = preemption.borrow_within_cohort
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        borrow = self._borrow
+        if borrow is not None and borrow.policy != "Never" and unit.boosted < self._preemptor.boosted:
+            threshold = borrow.max_priority_threshold
+            if threshold is None or unit.boosted <= threshold:
+                return None
+        queue = self._preemptor.queue
+        return NotWhileBorrowing(queue.name if queue is not None else "", unit.boosted)
+
+
+class ClassicalRules(NamedTuple):
+    eligible: Eligible
+    above_quota: AboveQuota
+    while_borrowing: WhileBorrowing

@@ -1,0 +1,112 @@
+"""What both searches of the quota policy share: the ledger they work on, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from reprieve.engine.quota_tree import QuotaNode
+from reprieve.engine.reasons import Reason
+from reprieve.policies.quota.fair_rules import FairRules
+from reprieve.policies.quota.flavors import FlavorDemand
+from reprieve.policies.quota.rules import ClassicalRules
+from reprieve.policies.quota.workloads import WorkloadFacts
+
+IN_QUEUE = "InClusterQueue"
+RECLAIM = "InCohortReclamation"
+RECLAIM_BORROWING = "InCohortReclaimWhileBorrowing"
+FAIR_SHARING = "InCohortFairSharing"
+Rules = ClassicalRules | FairRules
+
+
+class Candidate(NamedTuple):
+    """A workload that may be asked to leave, and by which right."""
+
+    facts: WorkloadFacts
+    kind: int
+    right: str
+    while_borrowing: Reason | None = None
+    """What protects it where the preemptor borrows."""
+
+
+class Asked:
+    """What the rules said in one search, when they were asked: with others gone by then."""
+
+    __slots__ = ("nodes", "refused", "removed")
+
+    def __init__(self, nodes: dict[QuotaNode, Reason] | None = None) -> None:
+        self.nodes = {} if nodes is None else nodes
+        """Queues and cohorts that give nobody."""
+        self.refused: dict[WorkloadFacts, Reason] = {}
+        self.removed: set[WorkloadFacts] = set()
+
+    def protection(self, unit: WorkloadFacts) -> Reason | None:
+        if unit in self.removed:
+            return None
+        reason = self.refused.get(unit)
+        node = unit.queue
+        while reason is None and node is not None:
+            reason, node = self.nodes.get(node), node.parent
+        return reason
+
+
+def together(attempts: Sequence[Asked]) -> Asked:
+    """Attempts of which none was enough: who was removed in any of them could go."""
+    first, *others = attempts
+    for attempt in others:
+        first.refused |= attempt.refused
+        first.removed |= attempt.removed
+    return first
+
+
+class Found(NamedTuple):
+    """What a search in one domain came to: those who make way, nobody where no allowed set of them is enough."""
+
+    domain: FlavorDemand
+    rules: Rules
+    victims: list[Candidate]
+    asked: Asked
+
+    def protection(self, unit: WorkloadFacts) -> Reason | None:
+        """What protected a workload in this search; None: it was removed, or never reached."""
+        return self.rules.eligible(unit) or self.asked.protection(unit)
+
+
+class QuotaLedger:
+    """Does the preemptor fit in its queue while workloads leave and come back?"""
+
+    def __init__(self, queue: QuotaNode, domain: FlavorDemand, *, borrowing: bool) -> None:
+        self._queue = queue
+        self._usage = domain.usage
+        self._borrowing = borrowing
+
+    def fits(self) -> bool:
+        queue = self._queue
+        return queue.has(self._usage) and (
+            self._borrowing or not any(queue.exceeds(flavor, amount) for flavor, amount in self._usage.items())
+        )
+
+    def remove(self, unit: Candidate) -> None:
+        if unit.facts.queue is not None:
+            unit.facts.queue.remove(unit.facts.usage)
+
+    def give_back(self, unit: Candidate) -> None:
+        if unit.facts.queue is not None:
+            unit.facts.queue.add(unit.facts.usage)
+
+
+class Without:
+    """The tree without some workloads, for as long as it lasts."""
+
+    def __init__(self, workloads: Iterable[WorkloadFacts]) -> None:
+        self._workloads = list(workloads)
+
+    def __enter__(self) -> None:
+        for facts in self._workloads:
+            if facts.queue is not None:
+                facts.queue.remove(facts.usage)
+
+    def __exit__(self, *_: object) -> None:
+        for facts in reversed(self._workloads):
+            if facts.queue is not None:
+                facts.queue.add(facts.usage)

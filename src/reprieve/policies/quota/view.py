@@ -1,0 +1,118 @@
+"""A quota workload that waits, what can be seen for it, and what its plan is carried out by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from reprieve.engine.offers import HeldBack
+from reprieve.engine.quota_tree import QuotaNode
+from reprieve.manifests.kueue import ClusterQueueSpec
+from reprieve.model.names import UnitName
+from reprieve.policies.quota.annotations import seconds_to_wait
+from reprieve.policies.quota.earlier_heads import EarlierHeads
+from reprieve.policies.quota.flavors import Assignment, Forced
+from reprieve.policies.quota.search import Found
+from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.quota.world import QuotaWorld
+
+Sizes = Mapping[str, int]
+"""So many pods of each pod set."""
+_SECOND = 1_000_000
+
+
+class Nomination(NamedTuple):
+    """The flavors a workload would get, and what was found when somebody was asked to make way for it on them."""
+
+    assignment: Assignment
+    found: Found | None = None
+    """None: it fits, or no flavor could hold it, so nobody was looked at."""
+
+
+class PendingWorkload(NamedTuple):
+    """The preemptor: a workload that waits for quota."""
+
+    facts: WorkloadFacts
+    forced: Forced | None = None
+    """Flavors it has to take."""
+    most: Sizes | None = None
+    """It has preempted for so many pods of each set. It gets no more: else whoever made way for a small one would have
+    made way for a large one."""
+    earlier: EarlierHeads | None = None
+    """In a cycle: what the heads before it took."""
+    nomination: Nomination | None = None
+    """In a cycle: what it would get, by which its turn was found."""
+
+    @property
+    def queue(self) -> QuotaNode:
+        if self.facts.queue is None:
+            raise LookupError(self.facts.unit)
+        return self.facts.queue
+
+    @property
+    def nominated(self) -> Assignment:
+        if self.nomination is None:
+            raise LookupError(f"{self.facts.unit} was not nominated")
+        return self.nomination.assignment
+
+
+class Terms(NamedTuple):
+    """What effects need of a plan: the queue, the flavors with their sizes, and whose quota is counted on."""
+
+    queue: QuotaNode
+    assignment: Assignment
+    gone: Mapping[UnitName, WorkloadFacts] = {}
+    """The victims, and those who leave already."""
+    takes: bool = False
+    """Whether it has its quota, or will have it once they are gone: later heads of its cycle do not get it."""
+
+
+class WorkloadView:
+    """One workload, its queue and what earlier heads took; then, step by step, what it was nominated for."""
+
+    def __init__(self, quota: QuotaWorld, preemptor: PendingWorkload, now: int) -> None:
+        self.quota = quota
+        self.facts = preemptor.facts
+        self.queue = preemptor.queue
+        self.spec: ClusterQueueSpec = quota.specs[self.queue.name]
+        self.forced = preemptor.forced
+        self.most = preemptor.most or {}
+        self.earlier = preemptor.earlier or EarlierHeads(quota.settings)
+        self.now = now
+        self.again = False
+        """Its victims were claimed, and it was nominated once more, without them."""
+        self.refusal: HeldBack | None = None
+        self.nominated = False
+        self.found: Found | None = None
+        if preemptor.nomination is not None:
+            self.nominate(preemptor.nomination)
+
+    def nominate(self, nomination: Nomination) -> None:
+        """The flavors it would get, and who would make way."""
+        self.nominated = True
+        self.assignment, self.found = nomination
+        victims = self.found.victims if self.found is not None else ()
+        self.gone = {item.facts.unit: item.facts for item in victims}
+        """Those it counts on, its victims and those who leave already."""
+        self.leaving = [unit for unit, facts in self.gone.items() if facts.evicted]
+
+    @property
+    def unit(self) -> UnitName:
+        return self.facts.unit
+
+    @property
+    def claimed_before(self) -> bool:
+        """Whether an earlier head has claimed somebody it counts on."""
+        claimed = self.earlier.claimed
+        return any(facts in claimed for facts in self.gone.values()) if claimed else False
+
+    def terms(self, *, takes: bool = False) -> Terms:
+        return Terms(self.queue, self.assignment, self.gone, takes)
+
+    @property
+    def waits_until(self) -> int | None:
+        """When it may preempt, if it has to wait for that; in microseconds since 1970."""
+        default = self.quota.settings.quota.wait_before_preemption_seconds
+        seconds = seconds_to_wait(self.facts.workload, default)
+        until = self.facts.created + seconds * _SECOND
+        return until if seconds and until > self.now else None

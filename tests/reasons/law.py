@@ -127,7 +127,7 @@ def smallest(world: World, fails: Callable[[World], bool]) -> World:
         try:
             if fails(fewer):
                 return smallest(fewer, fails)
-        except (LookupError, StopIteration, ValueError, reprieve.ReprieveError):
+        except (LookupError, StopIteration, RuntimeError, ValueError, reprieve.ReprieveError):
             continue
     return world
 

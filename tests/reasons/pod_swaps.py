@@ -14,7 +14,7 @@ def far_below(scene: Scene) -> None:
 
 def known_class(scene: Scene) -> None:
     """It names no class, and so none that nobody knows."""
-    scene.item["spec"].pop("priorityClassName")
+    scene.item["spec"].pop("priorityClassName", None)
 
 
 def impatient(scene: Scene) -> None:

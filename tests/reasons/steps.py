@@ -18,12 +18,7 @@ NOT_ENOUGH = ("NotEnough", "NoHelp")
 
 def alone_with_preemptor(scene: Scene) -> None:
     """Nobody else is there, one node, or one cluster, and room for one of them; a group stays together."""
-    nodes = {item["metadata"]["name"] for item in of_kind(scene.objects, "Node")}
-    together = [
-        item
-        for item in of_kind(scene.objects, "Pod")
-        if item["spec"].get("nodeName") in nodes and _same_group(item, scene.item)
-    ]
+    together = [item for item in of_kind(scene.objects, "Pod") if _goes_with(scene, item)]
     for item in together:
         item["spec"] = {**item["spec"], "nodeName": scene.domain, "containers": [{"name": "main"}]}
     keep = {scene.unit, *(unit_of(item) for item in [*scene.asking, *together])}
@@ -38,9 +33,21 @@ def alone_with_preemptor(scene: Scene) -> None:
     (_alone_in_cluster if scene.world.policy == "federation" else _alone_on_node)(scene)
 
 
-def _same_group(pod: Dict, other: Dict) -> bool:
-    mine, theirs = ((item["spec"].get("schedulingGroup") or item["spec"].get("workloadRef")) for item in (pod, other))
-    return mine is not None and bool(mine == theirs) and unit_of(pod) != unit_of(other)
+def _goes_with(scene: Scene, pod: Dict) -> bool:
+    """Whether a pod belongs to the same group, which is disrupted as a whole."""
+    mine, theirs = (_group_of(item) for item in (pod, scene.item))
+    if mine is None or mine != theirs or unit_of(pod) == scene.unit:
+        return False
+    nodes = [item["metadata"]["name"] for item in of_kind(scene.objects, "Node")]
+    groups = [item for item in of_kind(scene.objects, "PodGroup", "Workload") if item["metadata"]["name"] == mine]
+    whole = any("'all'" in str(item["spec"]) or "'preemptionMode': 'PodGroup'" in str(item["spec"]) for item in groups)
+    return whole and pod["spec"].get("nodeName") in nodes
+
+
+def _group_of(pod: Dict) -> str | None:
+    spec = pod["spec"]
+    found: str | None = spec.get("schedulingGroup", {}).get("podGroupName") or spec.get("workloadRef", {}).get("name")
+    return found
 
 
 def _in(item: Dict, items: list[Dict]) -> bool:
@@ -72,6 +79,8 @@ def _in_queues(scene: Scene) -> None:
             queue.get("resources", {}).pop("guaranteed", None)
         for queue in queues.file.all():
             without_property(queue, "preemption.delay")
+        for queue in queues.own:
+            queue.get("resources", {}).pop("max", None)
         queues.own[-1].setdefault("resources", {})["guaranteed"] = queue_swaps.PLENTY
 
 

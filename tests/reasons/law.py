@@ -36,6 +36,10 @@ def decide(world: World) -> Dict:
     return found
 
 
+_SPOILS = ("UnknownPriorityClass", "UnreadableToleration")
+"""One of them, and nobody on its node is asked."""
+
+
 # 1. Everybody is named, once
 
 
@@ -162,7 +166,7 @@ def _not_enough_in(world: World, decision: Dict) -> list[str]:
 def fits_without(world: World, decision: Dict, domain: str) -> bool:
     """Whether all who are said to be of no help would have been enough."""
     here = [item for item in decision["spared"] if not domain or item["domain"] == domain]
-    if "unknown priority class" in decision["obstacles"].get(domain, ""):
+    if any(item["rule"] in _SPOILS for item in here) or "priority class" in decision["obstacles"].get(domain, ""):
         return False  # they would be, but for one of whom nobody knows what it tolerates
     scene = Scene(world, decision, here[0])
     without_all_of(scene, {item["unit"] for item in here if item["rule"] in (*NOT_ENOUGH, "Leaving")})

@@ -90,6 +90,7 @@ def may_preempt(scene: Scene) -> None:
 SWAPS: dict[str, Swap] = {
     "Priority": far_below,
     "Toleration": impatient,
+    "UnreadableToleration": impatient,
     "UnknownPriorityClass": known_class,
     "DisruptionBudget": generous_budgets,
     "MinimalPriority": far_below,
@@ -97,5 +98,6 @@ SWAPS: dict[str, Swap] = {
     "Reprieved": in_the_way,
     "CheaperElsewhere": without_the_chosen_node,
     "NoHelp": boundless_node,
+    "NotEnough": boundless_node,
     "NobodyAsked": may_preempt,
 }

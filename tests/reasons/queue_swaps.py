@@ -102,6 +102,15 @@ def may_preempt(scene: Scene) -> None:
             without_property(queue, "preemption.delay")
 
 
+def plenty_for_all(scene: Scene) -> None:
+    """Its node takes everybody, and so does the queue of whoever asks."""
+    pod_swaps.boundless_node(scene)
+    with QueueScene(scene) as queues:
+        queues.own[-1].setdefault("resources", {})["guaranteed"] = PLENTY
+        for queue in queues.own:
+            queue.get("resources", {}).pop("max", None)
+
+
 SWAPS: dict[str, Swap] = {
     **pod_swaps.SWAPS,
     "NeverBelowGuarantee": no_guarantee,
@@ -118,4 +127,5 @@ SWAPS: dict[str, Swap] = {
     "OutsideQueues": in_queues,
     "NothingShared": share_everything,
     "NobodyAsked": may_preempt,
+    "NotEnough": plenty_for_all,
 }

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from reprieve.engine.explanation import Judged, Told
@@ -229,7 +230,7 @@ class SeatsEntry(BaseEntry):
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         for victim in plan.victims:
             self._sit(victim.unit, "")
-        if plan.outcome == "Fits":
+        if plan.placement:
             self._sit(preemptor.unit, plan.domain)
 
     def _sit(self, unit: UnitName, server: str) -> None:
@@ -240,8 +241,6 @@ class SeatsEntry(BaseEntry):
 
 
 def with_annotation(job: Job, key: str, value: str) -> Job:
-    import msgspec
-
     said = {**job.metadata.annotations, key: value}
     return msgspec.structs.replace(job, metadata=msgspec.structs.replace(job.metadata, annotations=said))
 

@@ -55,7 +55,7 @@ OFFICE = [
     job("sketch", 1, held="cad"),
     job("draft", 2, held="cad"),
     job("model", 5, held="cad"),
-    job("solver", 1, held="sim", **{PINNED: "true"}),
+    job("solver", 1, 1, "sim", **{PINNED: "true"}),
     job("render", 9, want=2),
 ]
 NOW = "2026-01-01T12:00:00Z"

@@ -73,7 +73,7 @@ class PodPolicy:
     def view(self, preemptor: PodFacts, now: int) -> PodView:
         """Kept for pods of one shape and renewed where nodes have changed, or made anew."""
         self._ledger.sync()
-        shape = self._shape(preemptor)
+        shape = self.shape(preemptor)
         view = self._kept.get(shape)
         if view is not None and view.nodes.current:
             view.facts = preemptor
@@ -90,7 +90,7 @@ class PodPolicy:
         view.now = now
         return view
 
-    def _shape(self, facts: PodFacts) -> object:
+    def shape(self, facts: PodFacts) -> object:
         """What makes two pods alike to the search; pods that mind those around them are never alike."""
         spec = facts.pod.spec
         placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))

@@ -40,6 +40,10 @@ class Room:
         """Does it fit on any of these nodes, as things are? `apart_from`: nominated pods that do not count."""
         return self._on(nodes, self._view(facts, apart_from=apart_from).fits)
 
+    def shape(self, facts: PodFacts) -> object:
+        """Pods of one shape and priority get the same answers, unless they are nominated."""
+        return self._policy.shape(facts)
+
     def could_fit_on(self, facts: PodFacts, nodes: Iterable[str], priority: int | None = None) -> bool:
         """Would it, if everybody below a priority left: its own, or the one of its group?"""
         view = self._view(facts, priority)

@@ -88,7 +88,15 @@ class PodWakeups:
         if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
             return self._room.fits_on(pods[0], happened.freed)
         widely = minds or len(pods) > 1 or self._policies["queue"].policy is not None
-        return widely or self._room.could_fit_on(pods[0], happened.freed, self._pending.priority(unit))
+        return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
+
+    def _could_fit(self, facts: PodFacts, priority: int, happened: _Happened) -> bool:
+        """Asked once for each shape of pod, however many wait."""
+        shape = self._room.shape(facts), priority
+        known = happened.answers.get(shape)
+        if known is None:
+            known = happened.answers[shape] = self._room.could_fit_on(facts, happened.freed, priority)
+        return known
 
 
 class _Happened:
@@ -98,6 +106,8 @@ class _Happened:
         self.freed: set[str] = set()
         self.everybody = False
         self.neighbours = False
+        self.answers: dict[object, bool] = {}
+        """What was asked about the room that became free."""
 
 
 def _minds_neighbours(facts: PodFacts) -> bool:

@@ -15,6 +15,7 @@ from reprieve import texts
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import PODS
+from reprieve.model.conditions import condition_of
 from reprieve.policies.podgroup.groups import Group
 from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.context import Context, together
@@ -25,6 +26,7 @@ from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts
 
+SCHEDULED = "PodScheduled"
 _NOBODY: Mapping[str, str] = {}
 
 
@@ -91,7 +93,7 @@ class PodEffects:
             return record
         status: dict[str, Any] = {"nominatedNodeName": node}
         if plan.outcome != "Fits":
-            status["conditions"] = [self._unscheduled(record, plan.message)]
+            status["conditions"] = [self._pods.condition(record, SCHEDULED, "False", "Unschedulable", plan.message)]
         patch: dict[str, Any] = {"status": status}
         if hold is not None:
             patch["metadata"] = {"annotations": {HOLD_ANNOTATION: hold.text()}}
@@ -118,12 +120,10 @@ class PodEffects:
 
     async def _say_unscheduled(self, record: Record, message: str) -> Record | None:
         """Set the condition; nothing is written when it says the same already."""
-        condition = self._unscheduled(record, message)
-        for known in record.data.get("status", {}).get("conditions") or ():
-            if known.get("type") == "PodScheduled" and known.get("message") == message:
-                return None
+        if condition_of(record.data, SCHEDULED).get("message") == message:
+            return None
         try:
-            return await self._pods.patch_status(record, {"status": {"conditions": [condition]}})
+            return await self._pods.set_condition(record, SCHEDULED, "False", "Unschedulable", message)
         except (Conflict, NotFound):
             return None
 
@@ -140,18 +140,6 @@ class PodEffects:
         """Give up a nomination, and what it held."""
         patch = {"metadata": {"annotations": {HOLD_ANNOTATION: None}}, "status": {"nominatedNodeName": None}}
         return await self._pods.patch_status(record, patch)
-
-    def _unscheduled(self, record: Record, message: str) -> dict[str, Any]:
-        conditions = record.data.get("status", {}).get("conditions") or ()
-        known = next((item for item in conditions if item.get("type") == "PodScheduled"), None)
-        since = known.get("lastTransitionTime") if known and known.get("status") == "False" else None
-        return {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": message,
-            "lastTransitionTime": since or self._pods.now(),
-        }
 
 
 def hold_of_plan(pods: PodWriter, plan: Plan, decision: int, members: Mapping[str, str] = _NOBODY) -> Hold:

@@ -7,15 +7,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
+from reprieve.model.conditions import condition_of
 from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.writing import PodWriter
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
+
+TARGET = "DisruptionTarget"
 
 
 class PodEvictions:
@@ -46,7 +47,7 @@ class PodEvictions:
         if record is None or is_target(record):
             return
         try:
-            await self._writer.patch_status(record, {"status": {"conditions": [self._target(victim)]}})
+            await self._writer.set_condition(record, TARGET, "True", PREEMPTION_BY_SCHEDULER, victim.message)
         except (Conflict, NotFound):
             return  # gone, or another one: either way it is not in the way any more
 
@@ -80,25 +81,10 @@ class PodEvictions:
 
     async def unmark(self, record: Record) -> None:
         """It need not go after all: whoever asked is gone."""
-        condition = {"type": "DisruptionTarget", "status": "False", "lastTransitionTime": self._writer.now()}
-        await self._writer.patch_status(record, {"status": {"conditions": [condition]}})
-
-    def _target(self, victim: HeldVictim) -> dict[str, Any]:
-        return {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": PREEMPTION_BY_SCHEDULER,
-            "message": victim.message,
-            "lastTransitionTime": self._writer.now(),
-        }
+        await self._writer.set_condition(record, TARGET, "False")
 
 
 def is_target(record: Record) -> bool:
     """Whether a pod has been told to go by a scheduler."""
-    conditions = record.data.get("status", {}).get("conditions") or ()
-    return any(
-        item.get("type") == "DisruptionTarget"
-        and item.get("status") == "True"
-        and item.get("reason") == PREEMPTION_BY_SCHEDULER
-        for item in conditions
-    )
+    condition = condition_of(record.data, TARGET)
+    return condition.get("status") == "True" and condition.get("reason") == PREEMPTION_BY_SCHEDULER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reprieve.manifests.kinds import PODS
-from reprieve.model.clock import timestamp
+from reprieve.model.conditions import changed_condition, conditions_of
 from reprieve.model.names import parts_of
 from reprieve.scheduler.context import Context
 from reprieve.stores.records import Record
@@ -41,5 +41,13 @@ class PodWriter:
         self._context.absorb(changed)
         return changed
 
-    def now(self) -> str:
-        return timestamp(self._context.clock())
+    async def set_condition(
+        self, record: Record, kind: str, status: str, reason: str = "", message: str = ""
+    ) -> Record:
+        condition = self.condition(record, kind, status, reason, message)
+        return await self.patch_status(record, {"status": {"conditions": [condition]}})
+
+    def condition(self, record: Record, kind: str, status: str, reason: str = "", message: str = "") -> dict[str, Any]:
+        """A condition as it is to be."""
+        known = conditions_of(record.data)
+        return changed_condition(known, kind, status, reason, message, now=self._context.clock())

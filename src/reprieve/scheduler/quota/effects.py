@@ -15,7 +15,7 @@ from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
-from reprieve.model.clock import precise_timestamp
+from reprieve.model.conditions import Said, condition_of, conditions_of, has_condition, with_conditions
 from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
@@ -23,9 +23,8 @@ from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
+from reprieve.stores.writing import TRIES
 from reprieve.texts import events as loop
-
-_TRIES = 5
 
 
 class QuotaEffects:
@@ -84,13 +83,15 @@ class QuotaEffects:
         self._context.log.carried_out(hold)
 
     async def _evict(self, victim: HeldVictim, hold: Hold) -> None:
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             record = self._find(victim.unit)
             if record is None or record.uid != victim.uid or not record.data.get("status", {}).get("admission"):
                 return
             if victim.since != _since(record):
                 return  # it has left and come back since: whoever it made way for then is not in need of it now
-            if _holds(record, "Evicted") and (not victim.ends or record.data["spec"].get("active") is False):
+            if has_condition(record.data, "Evicted") and (
+                not victim.ends or record.data["spec"].get("active") is False
+            ):
                 return
             try:
                 await self._tell(record, victim, hold)
@@ -120,15 +121,15 @@ class QuotaEffects:
 
     def has_said_why(self, unit: str) -> bool:
         record = self._find(unit)
-        return record is None or _condition(record, "QuotaReserved") is not None
+        return record is None or bool(condition_of(record.data, "QuotaReserved"))
 
     async def say_pending(self, unit: str, message: str) -> Record | None:
         """Set the condition; nothing is written when it says the same already."""
         record = self._find(unit)
         if record is None:
             return None
-        known = _condition(record, "QuotaReserved")
-        if known is not None and known.get("status") == "False" and known.get("message") == message:
+        known = condition_of(record.data, "QuotaReserved")
+        if known.get("status") == "False" and known.get("message") == message:
             return None
         conditions = {"QuotaReserved": ("False", "Pending", message)}
         return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
@@ -148,27 +149,11 @@ class QuotaEffects:
         namespace, name = key_of(unit)
         return self._context.mirror.known(QUOTA_WORKLOADS, name, namespace)
 
-    def _conditions(
-        self, record: Record, changes: dict[str, tuple[str, str, str]], optional: tuple[str, ...] = ()
-    ) -> list[dict[str, Any]]:
-        """All conditions with some of them changed; `optional` ones only where they are there already."""
-        now = precise_timestamp(self._context.clock())
-        known = {item["type"]: item for item in record.data.get("status", {}).get("conditions") or ()}
-        for kind, (status, reason, message) in changes.items():
-            before = known.get(kind)
-            if before is None and kind in optional:
-                continue
-            same = before is not None and before.get("status") == status
-            since = before.get("lastTransitionTime", now) if before is not None and same else now
-            known[kind] = {
-                "type": kind,
-                "status": status,
-                "reason": reason,
-                "message": message,
-                "lastTransitionTime": since,
-                "observedGeneration": record.metadata.get("generation", 0),
-            }
-        return list(known.values())
+    def _conditions(self, record: Record, changes: dict[str, Said], **how: Any) -> list[dict[str, Any]]:
+        """All conditions with some of them changed."""
+        seen, now = record.metadata.get("generation", 0), self._context.clock()
+        known = conditions_of(record.data)
+        return with_conditions(known, changes, now=now, precise=True, observedGeneration=seen, **how)
 
     async def _write_status(self, record: Record, status: dict[str, Any]) -> Record:
         changed = await self._store.patch(
@@ -215,17 +200,7 @@ def _assignments(assignment: Assignment) -> Any:
         }
 
 
-def _condition(record: Record, kind: str) -> dict[str, Any] | None:
-    conditions = record.data.get("status", {}).get("conditions") or ()
-    return next((item for item in conditions if item.get("type") == kind), None)
-
-
-def _holds(record: Record, kind: str) -> bool:
-    found = _condition(record, kind)
-    return found is not None and found.get("status") == "True"
-
-
 def _since(record: Record) -> str:
     """Since when it has its quota."""
-    found = _condition(record, "QuotaReserved")
-    return str(found.get("lastTransitionTime", "")) if found is not None and found.get("status") == "True" else ""
+    found = condition_of(record.data, "QuotaReserved")
+    return str(found.get("lastTransitionTime", "")) if found.get("status") == "True" else ""

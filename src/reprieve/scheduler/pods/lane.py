@@ -18,7 +18,7 @@ from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.resume import ResumePods
-from reprieve.scheduler.pods.room import Room
+from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.scheduler.pods.turn import PlacePods
 from reprieve.scheduler.pods.wakeups import PodWakeups
 from reprieve.texts import events as loop
@@ -37,7 +37,7 @@ class PodLane(Lane):
         self._queue = services.queue
         self._history = services.context.log.history
         self._pending = PendingUnits(services.policies, services.names)
-        room = Room(services.policies, services.context.clock)
+        room = NodeRoom(services.policies, services.context.clock)
         evictions = PodEvictions(services.context)
         effects = PodEffects(services.context, evictions)
         self._place = PlacePods(services, self._pending, effects, evictions)

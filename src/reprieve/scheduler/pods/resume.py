@@ -26,7 +26,7 @@ from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions, is_target
 from reprieve.scheduler.pods.pending import PendingUnits
-from reprieve.scheduler.pods.room import Room
+from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
@@ -39,7 +39,7 @@ class ResumePods:
     """Looks at all pods once, before the first decision."""
 
     def __init__(
-        self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: Room
+        self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: NodeRoom
     ) -> None:
         self._mirror = services.context.mirror
         self._podgroups: PodGroupEntry = services.policies["podgroup"]

@@ -19,7 +19,7 @@ from reprieve.policies.registry import Policies
 from reprieve.world import PodFacts, microseconds
 
 
-class Room:
+class NodeRoom:
     """Room on the nodes of one world, as it is when it is asked for."""
 
     def __init__(self, policies: Policies, clock: Clock) -> None:

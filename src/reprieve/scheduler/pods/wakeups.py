@@ -13,14 +13,14 @@ from __future__ import annotations
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
 from reprieve.scheduler.pods.pending import PendingUnits
-from reprieve.scheduler.pods.room import Room
+from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.world import PodFacts
 
 
 class PodWakeups:
     """Gathers what has happened, and tells whom it could help."""
 
-    def __init__(self, pending: PendingUnits, policies: Policies, room: Room) -> None:
+    def __init__(self, pending: PendingUnits, policies: Policies, room: NodeRoom) -> None:
         self._pending = pending
         self._policies = policies
         self._room = room

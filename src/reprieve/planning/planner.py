@@ -132,21 +132,19 @@ class Planner:
     def _cycle_over(self, ledger: str, result: Result) -> None:
         entries = [entry for entry in self.policies if entry.ledger == ledger]
         pending = self.policies.pending(ledger)
-        waiting = [unit for entry in entries for unit in entry.waiting()]
+        left = [unit for entry in entries for unit in entry.waiting()]
         for entry in entries:
             own = [one for one in pending if one.policy == entry.name]
             result.priorities.update({str(unit): shown for unit, shown in entry.priorities(own).items()})
-        decided: set[str] = set()
         for one in self.policies.cycle(ledger, pending, self._moment):
             result.decisions.append(decision(one.plan))
-            decided.add(one.plan.preemptor)
             entry = self.policies[one.preemptor.policy]
             for field, values in entry.answer(one).items():
                 getattr(result, field).update(values)
             if entry.places_units:
                 result.order.append(one.preemptor.unit)
-                (result.admitted if one.plan.outcome == "Fits" else result.left).append(one.preemptor.unit)
-        result.left.extend(sorted({*waiting} - decided))
+                (result.admitted if one.plan.outcome == "Fits" else left).append(one.preemptor.unit)
+        result.left.extend(dict.fromkeys(unit for unit in left if unit not in result.admitted))
 
     def _result(self, decisions: list[Decision], priorities: dict[Any, dict[str, Any]] | None = None) -> Result:
         now = self.now.isoformat().replace("+00:00", "Z")

@@ -123,7 +123,7 @@ class Entry(Protocol):
         """One pass over all that wait, where that is not one after the other; None: it is."""
 
     def waiting(self) -> Iterable[UnitName]:
-        """Those who wait and have no turn in a cycle."""
+        """All who wait, where not all of them have a turn in a cycle."""
 
     def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:
         """What priority and preemption policy each unit resolved to."""

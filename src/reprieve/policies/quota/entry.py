@@ -64,7 +64,7 @@ class QuotaEntry(BaseEntry):
     def waiting(self) -> Iterable[UnitName]:
         """All who wait, also in queues that are not there."""
         everyone = (facts for queue in self.policy.quota.waiting.values() for facts in queue)
-        return (facts.unit for facts in (*everyone, *self.policy.quota.stranded))
+        return sorted(facts.unit for facts in (*everyone, *self.policy.quota.stranded))
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
         return decide(self.policy, preemptor.facts, now)

@@ -1,13 +1,16 @@
-"""The page on architecture names what is there: every module it mentions exists, and every folder is mentioned.
+"""The page on architecture names what is there: modules, classes and functions exist, and every folder is mentioned.
 
 A module is written `world.py`, or with some of its path (`quota/policy.py`); a folder with its whole path and a slash
-(`policies/quota/`), several at once as `policies/{quota,queue}/`.
+(`policies/quota/`), several at once as `policies/{quota,queue}/`; a class `World`, a method `Policies.find`, a function
+`decide()`.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -16,6 +19,7 @@ from tests.paths import ROOT
 PAGE = ROOT / "docs" / "architecture.md"
 SOURCES = ROOT / "src" / "reprieve"
 _CODE = re.compile(r"`([^`\n]+)`")
+_NAME = re.compile(r"[A-Z][A-Za-z]+(\.[a-z_]+)?|[a-z_]+\(\)")
 _BRACES = re.compile(r"(.*)\{([^}]*)\}(.*)")
 
 
@@ -56,3 +60,22 @@ def test_what_the_page_names_is_there(name: str) -> None:
 @pytest.mark.parametrize("folder", folders())
 def test_every_folder_is_on_the_page(folder: str) -> None:
     assert folder in set(written())
+
+
+@cache
+def defined() -> set[str]:
+    """All classes, their methods, and functions, as the page writes them."""
+    found: set[str] = set()
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                methods = (item.name for item in node.body if isinstance(item, ast.FunctionDef))
+                found |= {node.name, *(f"{node.name}.{name}" for name in methods)}
+            elif isinstance(node, ast.FunctionDef):
+                found.add(f"{node.name}()")
+    return found
+
+
+@pytest.mark.parametrize("name", sorted({name for name in _CODE.findall(PAGE.read_text()) if _NAME.fullmatch(name)}))
+def test_classes_and_functions_on_the_page_are_there(name: str) -> None:
+    assert name in defined()

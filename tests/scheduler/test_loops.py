@@ -1,7 +1,7 @@
 """Loops cannot happen: whatever arrives, victims that are made again by Jobs and ReplicaSets come to rest.
 
 Each life is random, about one policy or all of them, and made from a number. After the last arrival nothing may be
-written for ten minutes of virtual time; until then all that `plane_laws` says must hold, and then what `plane_rest`
+written for ten minutes of virtual time; until then all that `planes.laws` says must hold, and then what `planes.rest`
 says, too. With the variable REPRIEVE_LIVES there are so many lives for each policy; REPRIEVE_FIRST_LIFE is the number
 of the first.
 """

@@ -1,6 +1,6 @@
 """The process agent: this machine as a node, on which the command of each container runs as a process.
 
-1. Every pod that is bound to this node is looked after by a task of its own (see `process_pods`); images are not used.
+1. Every pod that is bound to this node is looked after by a task of its own (see `pods`); images are not used.
 2. What runs belongs to its pod, not to the agent: when the agent is killed, the work goes on and the next one finds it
    again. What belongs to no pod of this node any more is ended.
 3. When the agent is stopped in good order it ends everything first and leaves nothing behind. What was ended that way

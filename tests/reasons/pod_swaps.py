@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.reasons.reach import of_kind
 from tests.reasons.scene import FAR_BELOW, Scene, Swap, alone, conditions
+from tests.reasons.worlds import Dict
 
 
 def far_below(scene: Scene) -> None:
@@ -13,16 +14,25 @@ def far_below(scene: Scene) -> None:
 
 
 def known_class(scene: Scene) -> None:
-    """It names no class, and so none that nobody knows."""
-    scene.item["spec"].pop("priorityClassName", None)
+    """It names no class, and so none that nobody knows; nor does anybody of its group."""
+    for item in mates(scene):
+        item["spec"].pop("priorityClassName", None)
 
 
 def impatient(scene: Scene) -> None:
-    """Its class tolerates nothing."""
-    name = scene.item["spec"].get("priorityClassName")
+    """Its class tolerates nothing, nor does that of anybody of its group."""
+    names = {item["spec"].get("priorityClassName") for item in mates(scene)}
     for item in of_kind(scene.objects, "PriorityClass"):
-        if item["metadata"]["name"] == name:
+        if item["metadata"]["name"] in names:
             item["metadata"].pop("annotations", None)
+
+
+def mates(scene: Scene) -> list[Dict]:
+    """A pod, and those that name the same group."""
+    group = scene.item["spec"].get("schedulingGroup") or scene.item["spec"].get("workloadRef")
+    pods = of_kind(scene.objects, "Pod")
+    named = [item for item in pods if group in (item["spec"].get("schedulingGroup"), item["spec"].get("workloadRef"))]
+    return named if group else [scene.item]
 
 
 def generous_budgets(scene: Scene) -> None:

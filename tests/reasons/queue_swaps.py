@@ -80,9 +80,9 @@ def no_group(scene: Scene) -> None:
 
 
 def in_queues(scene: Scene) -> None:
-    """It asks for no other scheduler; where it did not, it is in no group."""
-    if scene.item["spec"].pop("schedulerName", None) is None:
-        alone(scene.item)
+    """It asks for no other scheduler, and is in no group."""
+    scene.item["spec"].pop("schedulerName", None)
+    alone(scene.item)
 
 
 def share_everything(scene: Scene) -> None:
@@ -128,4 +128,5 @@ SWAPS: dict[str, Swap] = {
     "NothingShared": share_everything,
     "NobodyAsked": may_preempt,
     "NotEnough": plenty_for_all,
+    "AboveGuarantee": may_preempt,
 }

@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from reprieve.model.names import UnitName
+
 Because = Literal["Never", "Leaving", "Budget", "NotNow"]
 """Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, or what else."""
 
@@ -34,6 +36,8 @@ class Tolerates(msgspec.Struct, frozen=True):
     preemptor_priority: int
     until: int | None
     """Microseconds since 1970; None: for ever, or until it is known when it was scheduled."""
+    member: UnitName | None = None
+    """Whose class that is, where it is not the pod's own but that of another one of its group."""
     rule: ClassVar[str] = "Toleration"
 
 
@@ -41,6 +45,7 @@ class UnknownClass(msgspec.Struct, frozen=True):
     """Protected, with its whole node: its priority class cannot be looked up."""
 
     class_name: str
+    member: UnitName | None = None
     rule: ClassVar[str] = "UnknownPriorityClass"
 
 
@@ -48,6 +53,7 @@ class UnreadableToleration(msgspec.Struct, frozen=True):
     """Protected, with its whole node: what its priority class says of toleration is no number."""
 
     class_name: str
+    member: UnitName | None = None
     rule: ClassVar[str] = "UnreadableToleration"
 
 

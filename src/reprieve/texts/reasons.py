@@ -60,9 +60,9 @@ CRITERIA = {
 # Why nobody is asked to leave, though no rule protects them.
 _BECAUSE = {
     "Never": "the preemptor's preemption policy is Never",
-    "Leaving": "victims chosen earlier are still leaving",
+    "Leaving": "enough others are leaving already",
     "Budget": "a disruption budget is respected",
-    "NotNow": "the preemptor may not preempt now",
+    "NotNow": "the preemptor may not preempt",
 }
 # By which right a quota workload is preempted, under the names that Kueue gives.
 _RIGHTS = {
@@ -77,6 +77,7 @@ _LAWS = {
     "NeverBelowGuarantee": "without it {queue} would be below its guarantee (law 2)",
     "SameApplication": "it belongs to the preemptor's application (law 3)",
     "OwnQueue": "it runs in the preemptor's own queue, {queue} (law 3)",
+    "AboveGuarantee": "with the preemptor its queue, {queue}, would be above its guarantee (law 4)",
     "WithinGuarantee": "{queue} is not over its guarantee of anything asked for (law 5)",
     "HigherPriority": "priority {priority} is above {bound}, the highest that may be asked there (law 6)",
     "PriorityFence": "a priority fence puts {queue} above the preemptor (law 6)",
@@ -167,17 +168,24 @@ def _describe_pod(reason: PodReason) -> str:
         case NotLower(priority, above):
             relation = "equal to" if priority == above else "above"
             return f"priority {priority} is {relation} {above}, the preemptor's"
-        case Tolerates(name, minimum, above, until):
-            tolerance = f"its class {name} tolerates preemptors below {minimum}, and the preemptor has {above}"
+        case Tolerates(name, minimum, above, until, member):
+            tolerance = (
+                f"{_whose('class', name, member)} tolerates preemptors below {minimum}, and the preemptor has {above}"
+            )
             return f"{tolerance}; until {moment(until)}" if until is not None else tolerance
         case SparedByBudget():
             return "its disruption budget would break, and others can go"
         case AboveMinimum(priority, minimum):
             return f"priority {priority} is above {minimum}, and units up to that are enough"
-        case UnknownClass(name):
-            return f"its priority class {name} does not exist, so nobody knows what it tolerates"
-        case UnreadableToleration(name):
-            return f"its priority class {name} says what it tolerates in something other than numbers"
+        case UnknownClass(name, member):
+            return f"{_whose('priority class', name, member)} does not exist, so nobody knows what it tolerates"
+        case UnreadableToleration(name, member):
+            return f"{_whose('priority class', name, member)} says what it tolerates in something other than numbers"
+
+
+def _whose(what: str, name: str, member: str | None) -> str:
+    """Its own, or that of another one of its group, with which it goes or stays."""
+    return f"the {what} {name} of {member} of its group" if member else f"its {what} {name}"
 
 
 def _describe_step(reason: StepReason) -> str:

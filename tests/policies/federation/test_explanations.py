@@ -153,7 +153,7 @@ def test_while_victims_leave_the_others_are_told_that() -> None:
     told = decision(answer([cluster(used="10"), gone, low, HIGH])[1])
     assert (told.outcome, [item["message"] for item in told.spared]) == (
         "Wait",
-        ["victims chosen earlier are still leaving"],
+        ["enough others are leaving already"],
     )
 
 

@@ -54,6 +54,11 @@ def importance_of(share: Share) -> tuple[int, int, int, int, int, UnitName]:
     return share.unit.importance
 
 
+Classes = tuple[tuple[str, int], ...]
+"""Names of priority classes, and since when the last pod of each is scheduled. Where it is only one, the column
+`scheduled` says since when."""
+
+
 class Mark(NamedTuple):
     """How many pods of a unit would break a budget, and whether it has been reprieved for good."""
 
@@ -97,7 +102,8 @@ class NodeColumns:
         self.taints = Interner[tuple[Taint, ...]]()
         self.labels = Interner[tuple[str, frozenset[tuple[str, str]]]]()
         self.repels = Interner[Repelling]()
-        self.tolerates = Interner[str]()
+        self.tolerates = Interner[Classes]()
+        """Which priority classes a unit is of, and since when: what its pods tolerate follows from that."""
         width = max(nodes, 16)
         self.allocatable: Ints = np.zeros((4, width), dtype=np.int64)
         self.used: Ints = np.zeros((4, width), dtype=np.int64)
@@ -228,7 +234,7 @@ class NodeColumns:
             facts.scheduled,
             self.labels.number((facts.key[0], facts.labels)),
             self._repels(facts),
-            self.tolerates.number(facts.pod.spec.priority_class_name),
+            self.tolerates.number(((facts.pod.spec.priority_class_name, NEVER),)),
             int(facts.pod.terminating),
             0,
             *self.marks.get(unit.key, _UNMARKED),
@@ -248,11 +254,21 @@ class NodeColumns:
             max(facts.scheduled for facts in unit.pods),
             0,
             0,
-            self.tolerates.number(unit.pods[0].pod.spec.priority_class_name),
+            self._classes_of(unit),
             int(all(facts.pod.terminating for facts in unit.pods)),
             self._numbers.number(unit.key),
             *self.marks.get(unit.key, _UNMARKED),
         )
+
+    def _classes_of(self, unit: Unit) -> int:
+        """A group of one class is as one pod of it, the one that was scheduled last; of several, each has its own."""
+        latest: dict[str, int] = {}
+        for facts in unit.pods:
+            name = facts.pod.spec.priority_class_name
+            latest[name] = max(facts.scheduled, latest.get(name, -NEVER))
+        if len(latest) == 1:
+            latest = dict.fromkeys(latest, NEVER)
+        return self.tolerates.number(tuple(sorted(latest.items())))
 
     def _repels(self, facts: PodFacts) -> int:
         """Which kind of pod it is to those it keeps away; 0: to nobody."""

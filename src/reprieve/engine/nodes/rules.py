@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.nodes.columns import Classes
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.reasons import (
@@ -21,6 +22,7 @@ from reprieve.engine.reasons import (
 from reprieve.engine.rules import PoolRule
 from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses, preemption_toleration
 from reprieve.manifests.scheduling import TOLERATION_PREFIX
+from reprieve.model.names import UnitName
 from reprieve.world import NEVER, PodFacts
 
 _SECOND = 1_000_000
@@ -100,49 +102,53 @@ class KeptByBudget(Lasting):
         return SparedByBudget()
 
 
-class KnownClass(Lasting):
+class _ByClass(Lasting):
+    """A rule that goes by the priority classes of a unit's pods: one of them is enough."""
+
+    def __init__(self, table: NodeTable, classes: PriorityClasses) -> None:
+        self._table = table
+        self._classes = classes
+
+    def protects(self, pods: Ranked) -> Mask:
+        of_kind = [any(self._protected_by(name) for name, _ in kind or ()) for kind in self._table.tolerates.items]
+        return np.array(of_kind, dtype=np.bool_)[pods.get("tolerates")]
+
+    def _protected_by(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def _because_of(self, unit: Resident) -> tuple[str, UnitName | None]:
+        """The class that is to blame, and whose it is where it is not the pod's own but another's of its group."""
+        facts = next(facts for facts in (unit.facts, *unit.unit.pods) if self._protected_by(_class_of(facts)))
+        return _class_of(facts), None if facts.key == unit.facts.key else facts.unit
+
+
+class KnownClass(_ByClass):
     """A lower pod whose priority class cannot be looked up takes its node out: nobody knows what it tolerates."""
 
     spoils = True
 
-    def __init__(self, table: NodeTable, classes: PriorityClasses) -> None:
-        self._table = table
-        self._classes = classes
-
-    def protects(self, pods: Ranked) -> Mask:
-        unknown = np.array(
-            [bool(name) and self._classes.get(name or "") is None for name in self._table.tolerates.items],
-            dtype=np.bool_,
-        )
-        return unknown[pods.get("tolerates")]
+    def _protected_by(self, name: str) -> bool:
+        return bool(name) and self._classes.get(name) is None
 
     def reason(self, unit: Resident) -> Reason:
-        return UnknownClass(unit.facts.pod.spec.priority_class_name)
+        return UnknownClass(*self._because_of(unit))
 
 
-class ReadableToleration(Lasting):
+class ReadableToleration(_ByClass):
     """A lower pod whose class says what it tolerates in words that are no numbers takes its node out, too."""
 
     spoils = True
 
-    def __init__(self, table: NodeTable, classes: PriorityClasses) -> None:
-        self._table = table
-        self._classes = classes
-
-    def protects(self, pods: Ranked) -> Mask:
-        unreadable = np.array([self._unreadable(name) for name in self._table.tolerates.items], dtype=np.bool_)
-        return unreadable[pods.get("tolerates")]
-
-    def _unreadable(self, name: str | None) -> bool:
+    def _protected_by(self, name: str) -> bool:
         item = self._classes.get(name) if name else None
         return item is not None and preemption_toleration(item) is None
 
     def reason(self, unit: Resident) -> Reason:
-        return UnreadableToleration(unit.facts.pod.spec.priority_class_name)
+        return UnreadableToleration(*self._because_of(unit))
 
 
 class Tolerating(Lasting):
-    """A pod is exempt while its priority class tolerates preemptors of this rank.
+    """A pod is exempt while its priority class tolerates preemptors of this rank; a whole group, while one of its is.
 
     1. The preemptor ranks below the class's minimum-preemptable-priority.
     2. And the toleration is for ever (negative seconds), or it is not known when the pod was scheduled, or the
@@ -160,24 +166,34 @@ class Tolerating(Lasting):
         self._good_until = NEVER
 
     def protects(self, pods: Ranked) -> Mask:
-        policies = [self._policy(name) for name in self._table.tolerates.items]
-        if not any(policies):
+        kinds = [self._tolerated_for(kind or ()) for kind in self._table.tolerates.items]
+        if not any(seconds is not None for seconds, _ in kinds):
             return np.zeros(pods.get("tolerates").shape, dtype=np.bool_)
-        shielded = np.array([policy is not None for policy in policies], dtype=np.bool_)
-        seconds = np.array([policy.toleration_seconds if policy else 0 for policy in policies], dtype=np.int64)
+        columns = [(seconds is not None, seconds or 0, ends) for seconds, ends in kinds]
+        shielded, seconds, ends = (np.array(column, dtype=np.int64) for column in zip(*columns, strict=True))
         number = pods.get("tolerates")
-        return shielded[number] & self._lasts(seconds[number], pods.get("scheduled"))
+        return (shielded[number] > 0) & self._lasts(seconds[number], ends[number], pods.get("scheduled"))
 
-    def _lasts(self, seconds: Ints, scheduled: Ints) -> Mask:
+    def _tolerated_for(self, kind: Classes) -> tuple[int | None, int]:
+        """For so many seconds since it was scheduled (None: not at all); of several classes, until a moment."""
+        policies = [(policy, since) for name, since in kind if (policy := self._policy(name)) is not None]
+        if not policies:
+            return None, _SINCE_SCHEDULED
+        if len(kind) == 1 or any(policy.toleration_seconds < 0 for policy, _ in policies):
+            return min(policy.toleration_seconds for policy, _ in policies), _SINCE_SCHEDULED
+        return 0, max(_end(since, policy.toleration_seconds) for policy, since in policies)
+
+    def _lasts(self, seconds: Ints, ends: Ints, scheduled: Ints) -> Mask:
         forever = np.asarray(seconds < 0)
         if self._patience:
             return forever
-        ends = np.where(scheduled == NEVER, NEVER, scheduled + np.clip(seconds, 0, _LONGEST) * _SECOND)
-        lasting = np.asarray(ends > self._now)
-        self._good_until = min(self._good_until, int(ends[lasting].min(initial=NEVER)))
+        own = np.where(scheduled == NEVER, NEVER, scheduled + np.clip(seconds, 0, _LONGEST) * _SECOND)
+        until = np.where(ends == _SINCE_SCHEDULED, own, ends)
+        lasting = np.asarray(until > self._now)
+        self._good_until = min(self._good_until, int(until[lasting].min(initial=NEVER)))
         return forever | lasting
 
-    def _policy(self, name: str | None) -> PreemptionToleration | None:
+    def _policy(self, name: str) -> PreemptionToleration | None:
         """The toleration of a class, if it asks for one and it holds against this preemptor."""
         item = self._classes.get(name) if name else None
         if item is None or not any(key.startswith(TOLERATION_PREFIX) for key in item.metadata.annotations):
@@ -186,15 +202,40 @@ class Tolerating(Lasting):
         return policy if policy is not None and self._priority < policy.minimum_preemptable_priority else None
 
     def reason(self, unit: Resident) -> Reason:
-        facts = unit.facts
-        name = facts.pod.spec.priority_class_name
-        policy = self._policy(name) or PreemptionToleration(facts.priority + 1, 0)
+        facts, policy = self._who_tolerates(unit)
         limited = policy.toleration_seconds >= 0 and facts.scheduled != NEVER
-        until = facts.scheduled + policy.toleration_seconds * _SECOND if limited else None
-        return Tolerates(name, policy.minimum_preemptable_priority, self._priority, until)
+        until = _end(facts.scheduled, policy.toleration_seconds) if limited else None
+        member = None if facts.key == unit.facts.key else facts.unit
+        return Tolerates(_class_of(facts), policy.minimum_preemptable_priority, self._priority, until, member)
+
+    def _who_tolerates(self, unit: Resident) -> tuple[PodFacts, PreemptionToleration]:
+        """The pod itself, or the one of its group that does so longest."""
+        found = [(facts, policy) for facts in unit.unit.pods if (policy := self._policy(_class_of(facts))) is not None]
+        own = [one for one in found if one[0].key == unit.facts.key and self._holds_now(*one)]
+        return own[0] if own else max(found, key=lambda one: (_ends(*one), one[0].unit))
+
+    def _holds_now(self, facts: PodFacts, policy: PreemptionToleration) -> bool:
+        return _ends(facts, policy) > (NEVER if self._patience else self._now)
 
     def good_until(self) -> int:
         return self._good_until
+
+
+_SINCE_SCHEDULED = -1
+"""Not one moment for all, but so long after each was scheduled."""
+
+
+def _class_of(facts: PodFacts) -> str:
+    return facts.pod.spec.priority_class_name
+
+
+def _end(scheduled: int, seconds: int) -> int:
+    return NEVER if scheduled == NEVER else scheduled + min(max(seconds, 0), _LONGEST) * _SECOND
+
+
+def _ends(facts: PodFacts, policy: PreemptionToleration) -> int:
+    """When a toleration is over; one that is for ever ends after all others."""
+    return 2 * NEVER if policy.toleration_seconds < 0 else _end(facts.scheduled, policy.toleration_seconds)
 
 
 def preemption_rules(

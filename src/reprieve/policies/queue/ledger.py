@@ -68,14 +68,16 @@ class QueueLedger(OneNode):
         self.gone: dict[int, dict[str, int]] = {}
         self.refused: dict[Key, Reason] = {}
         """Whom law 2 protected when it would have been its turn, because of those who had gone by then."""
+        self.only_law_4 = False
+        """Whether nothing else stood in the way when it was last asked."""
 
     def fits(self) -> bool:
         """On the node, below every maximum, and with its guarantee not exceeded (law 4)."""
-        return (
-            self.fits_node()
-            and not any(laws.over_maximum(queue, self.view, self.gone) for queue in self.view.capped)
-            and laws.under_guarantee(self.view, self.gone)
-        )
+        over = any(laws.over_maximum(queue, self.view, self.gone) for queue in self.view.capped)
+        has_room = self.fits_node() and not over
+        fits = has_room and laws.under_guarantee(self.view, self.gone)
+        self.only_law_4 = has_room and not fits
+        return fits
 
     def helps(self, candidate: Candidate) -> bool:
         """Also where it frees something below a maximum that is in the way."""

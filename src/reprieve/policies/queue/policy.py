@@ -27,7 +27,7 @@ from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.preemption import BasePolicy
-from reprieve.engine.reasons import NobodyAsked, Reason
+from reprieve.engine.reasons import NobodyAsked, QueueLaw, Reason
 from reprieve.engine.steps import Criterion
 from reprieve.policies.queue import laws
 from reprieve.policies.queue.candidates import Candidates
@@ -142,7 +142,8 @@ class QueuePolicy(BasePolicy):
 
     def refusal(self, view: PodInQueueView) -> HeldBack:
         laws_met = view.candidates.tally() if view.candidates is not None else {}
-        return HeldBack("Unschedulable", texts.no_victims_in_reach(view.unit, view.top.name, laws_met))
+        message = texts.no_victims_in_reach(view.unit, view.top.name, laws_met)
+        return HeldBack("Unschedulable", message)
 
     # Explanations
 
@@ -150,11 +151,22 @@ class QueuePolicy(BasePolicy):
         candidates = view.candidates or self._judge(view, self.rules(view))
         chosen = self._ledger.index(told.chosen.domain) if told.chosen is not None else -1
         refused = view.search.refused.get(chosen, {}) if view.search is not None else {}
+        held = self._held_by_law_4(view, told)
+        law_4 = QueueLaw("AboveGuarantee", view.queue.name)
         for node in [chosen] if told.brief else range(len(self._table.residents)):
             for rank, share in enumerate(self._table.residents[node]):
                 for facts in share.pods:
                     reason: Reason | None = candidates.reason(rank, node, facts) or refused.get(facts.key)
+                    reason = reason or (law_4 if node in held else None)
                     yield Judged(facts.unit, self._table.names[node], reason)
+
+    def _held_by_law_4(self, view: PodInQueueView, told: Told) -> set[int]:
+        """Where nobody was chosen: the nodes on which only law 4 stood in the way, with room or once it was made."""
+        if view.search is None or told.chosen is not None:
+            return set()
+        held = set(view.search.held_by_law_4)
+        roomy = np.flatnonzero(view.nodes.fits).tolist()
+        return held.union(roomy) if held.intersection(roomy) or not view.blocked else held
 
     def obstacles(self, view: PodInQueueView, told: Told) -> dict[str, str]:
         """For each node that cannot take the pod, why."""
@@ -165,7 +177,10 @@ class QueuePolicy(BasePolicy):
         return {
             name: texts.obstacle(int(view.nodes.reach[node]), candidates=bool(candidates[node]))
             for node, name in enumerate(self._table.names)
-            if self._table.nodes[node] is not None and name not in offered and not view.nodes.fits[node]
+            if self._table.nodes[node] is not None
+            and name not in offered
+            and not view.nodes.fits[node]
+            and node not in self._held_by_law_4(view, told)
         }
 
     def stamp(self, view: PodInQueueView) -> object:  # noqa: ARG002 - what the world is at

@@ -21,7 +21,7 @@ from reprieve.engine.plan import Victim
 from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import NobodyAsked, NodeRequired, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
-from reprieve.engine.steps import remove_until_fits
+from reprieve.engine.steps import ONLY_CANDIDATE, remove_until_fits
 from reprieve.policies.queue.columns import Candidate, QueueColumns
 from reprieve.policies.queue.ledger import OneNode
 from reprieve.policies.queue.pods import held, required_node
@@ -109,7 +109,7 @@ class RequiredNodePolicy(BasePolicy):
         if victims is None:
             return OfferList()
         going = [Victim(one.facts.unit, NodeRequired(view.where, one.reluctant)) for one in victims]
-        return OfferList([Offer(view.where, going, {view.unit: view.where})])
+        return OfferList([Offer(view.where, going, {view.unit: view.where}, criterion=ONLY_CANDIDATE)])
 
     def message(self, view: RequiredNodeView, offer: Offer) -> str:
         return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)

@@ -28,8 +28,8 @@ Protects = Callable[[QueueColumns], Mask]
 
 
 _ABOUT_UNITS: dict[str, Protects] = {
-    "OutsideQueues": lambda pool: pool.column("outside") > 0,
     "WholeGroup": lambda pool: pool.column("grouped") > 0,
+    "OutsideQueues": lambda pool: pool.column("outside") > 0,
 }
 
 

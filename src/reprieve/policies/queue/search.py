@@ -57,6 +57,8 @@ class QueueSearch:
         self._candidates = candidates
         self.refused: dict[int, dict[Key, Reason]] = {}
         """By node: whom law 2 protected while the search went on."""
+        self.held_by_law_4: set[int] = set()
+        """Nodes that would have room enough, but on which its queue would be above its guarantee."""
         self._found: dict[int, list[Candidate]] = {}
         """Nodes that have been searched with success, and their victims."""
         self._prices = self._from_the_cheapest_up()
@@ -110,7 +112,11 @@ class QueueSearch:
         ledger = QueueLedger(self._columns, self._view, node)
         removed = remove_until_fits(ledger, order, ledger.may_go)
         self.refused[node] = ledger.refused
-        return None if removed is None else sorted(fill_back(ledger, removed), key=lambda one: one.order)
+        if removed is None:
+            if ledger.only_law_4 or (not ledger.gone and not ledger.fits() and ledger.only_law_4):
+                self.held_by_law_4.add(node)
+            return None
+        return sorted(fill_back(ledger, removed), key=lambda one: one.order)
 
     def price(self, victims: list[Candidate]) -> Price:
         opted = any(one.opted_out for one in victims)

@@ -169,7 +169,8 @@ def fits_without(world: World, decision: Dict, domain: str) -> bool:
     if any(item["rule"] in _SPOILS for item in here) or "priority class" in decision["obstacles"].get(domain, ""):
         return False  # they would be, but for one of whom nobody knows what it tolerates
     scene = Scene(world, decision, here[0])
-    # Whoever leaves already still holds its place: when it is gone, the question is another one.
-    without_all_of(scene, {item["unit"] for item in here if item["rule"] in NOT_ENOUGH})
+    # Between queues whoever leaves is nobody's candidate and holds its place: when it is gone, the question is another.
+    candidates = NOT_ENOUGH if world.policy == "queue" else (*NOT_ENOUGH, "Leaving")
+    without_all_of(scene, {item["unit"] for item in here if item["rule"] in candidates})
     after = decide(scene.world)
     return after["outcome"] == "Fits" and (not domain or domain in after["domain"].split(","))

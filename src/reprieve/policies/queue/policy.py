@@ -150,13 +150,15 @@ class QueuePolicy(BasePolicy):
     def judged(self, view: PodInQueueView, told: Told) -> Iterator[Judged]:
         candidates = view.candidates or self._judge(view, self.rules(view))
         chosen = self._ledger.index(told.chosen.domain) if told.chosen is not None else -1
-        refused = view.search.refused.get(chosen, {}) if view.search is not None else {}
+        refused = view.search.refused if view.search is not None else {}
         held = self._held_by_law_4(view, told)
         law_4 = QueueLaw("AboveGuarantee", view.queue.name)
         for node in [chosen] if told.brief else range(len(self._table.residents)):
             for rank, share in enumerate(self._table.residents[node]):
                 for facts in share.pods:
-                    reason: Reason | None = candidates.reason(rank, node, facts) or refused.get(facts.key)
+                    reason: Reason | None = candidates.reason(rank, node, facts)
+                    if reason is None and (told.chosen is None or node == chosen):
+                        reason = refused.get(node, {}).get(facts.key)
                     reason = reason or (law_4 if node in held else None)
                     yield Judged(facts.unit, self._table.names[node], reason)
 

@@ -85,10 +85,10 @@ class RequiredNodePolicy(BasePolicy):
         residents = self._table.residents
         holds: dict[str, Callable[[Candidate], bool]] = {
             "OtherNode": lambda one: one.node != domain,
+            "WholeGroup": lambda one: bool(residents[one.node][one.rank].unit.group),
             "RequiredNode": lambda one: required_node(one.facts) is not None,
             "Leaving": lambda one: one.facts.pod.terminating,
             "HigherPriority": lambda one: one.facts.priority > most,
-            "WholeGroup": lambda one: bool(residents[one.node][one.rank].unit.group),
             "NothingShared": lambda one: not any(held(one.facts).of(name) for name in asked),
         }
 

@@ -138,7 +138,7 @@ class PodPolicy:
 
     def search(self, view: PodView, domain: NodesAtOnce, rules: Sequence[NodeRule]) -> NodeOffers:  # noqa: ARG002
         if view.search is None:
-            view.search = VictimSearch(view.nodes, rules, self._ledger.budgets)
+            view.search = VictimSearch(view.nodes, rules, self._ledger.budgets).run()
         else:
             view.search.renew(rules)
         return NodeOffers(view, view.search, self._possible(view.search))
@@ -175,7 +175,7 @@ class PodPolicy:
         rules = self._rules(view, patience=True)
         if not (search.protected == len(rules)).any():
             return False  # nobody tolerates it
-        return bool(self._possible(VictimSearch(view.nodes, rules, self._ledger.budgets)).any())
+        return bool(self._possible(VictimSearch(view.nodes, rules, self._ledger.budgets).run()).any())
 
     # Explanations
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -35,26 +35,24 @@ Rules = Sequence[NodeRule] | None
 Way = Callable[[Trial, Rules], None]
 
 
-class Outlook:
-    """All nodes for one shape of pod in a gang: where it fits and, by some rules, who would have to leave."""
+class ShapeSearch(NamedTuple):
+    """All nodes for one shape of pod in a gang: where it fits and, if anybody may be asked, who would have to leave."""
 
-    def __init__(self, nodes: NodeView, rules: Rules) -> None:
-        self.nodes = nodes
-        self.rules = rules
-        self.search = None if rules is None else VictimSearch(nodes, rules, None)
+    nodes: NodeView
+    victims: VictimSearch | None
 
     def follow(self, facts: PodFacts) -> None:
         self.nodes.follow(facts)
-        if self.search is not None and self.rules is not None:
-            self.search.renew(self.rules)
+        if self.victims is not None:
+            self.victims.renew(self.victims.rules)
 
     @property
     def possible(self) -> Mask:
         """Where it fits, or would if somebody left."""
-        return self.nodes.fits if self.search is None else self.nodes.fits | self.search.feasible
+        return self.nodes.fits if self.victims is None else self.nodes.fits | self.victims.feasible
 
 
-View = tuple[Outlook, list[PodFacts]]
+View = tuple[ShapeSearch, list[PodFacts]]
 
 
 class GangPlacer:
@@ -86,8 +84,9 @@ class GangPlacer:
         """All nodes as a member of the gang finds them."""
         return self._ledger.view(facts, priority=self.gang.priority, within=self._domain, apart_from=self._keys)
 
-    def outlook(self, facts: PodFacts, rules: Rules) -> Outlook:
-        return Outlook(self.view(facts), rules)
+    def _search(self, facts: PodFacts, rules: Rules) -> ShapeSearch:
+        nodes = self.view(facts)
+        return ShapeSearch(nodes, None if rules is None else VictimSearch(nodes, rules, None).run())
 
     # Placing
 
@@ -120,13 +119,13 @@ class GangPlacer:
             yield partial(self._everybody_gone, self._oldest_first)
 
     def _fewest_nodes_first(self, trial: Trial, rules: Rules) -> None:
-        views = [(self.outlook(shape[0], rules), shape) for shape in self.shapes]
+        views = [(self._search(shape[0], rules), shape) for shape in self.shapes]
         views.sort(key=lambda view: int(view[0].possible.sum()))
         for view in views:
             self._place_shape(trial, view, rules, self._strategy)
 
     def _largest_first(self, trial: Trial, rules: Rules) -> None:
-        views = [(self.outlook(shape[0], rules), shape) for shape in self.shapes]
+        views = [(self._search(shape[0], rules), shape) for shape in self.shapes]
         totals = {name: max(int(self.table.allocatable[row].sum()), 1) for name, row in self.table.resources.items()}
         views.sort(key=lambda view: -max(units / totals[name] for name, units in view[1][0].requests.items()))
         for view in views:
@@ -135,11 +134,11 @@ class GangPlacer:
     def _oldest_first(self, trial: Trial, rules: Rules) -> None:
         """One by one, as they stand in a queue: who is left out is the youngest, not the most awkward."""
         views = {facts.key: number for number, shape in enumerate(self.shapes) for facts in shape}
-        outlooks = [self.outlook(shape[0], rules) for shape in self.shapes]
+        searches = [self._search(shape[0], rules) for shape in self.shapes]
         for facts in self.gang.members:
             number = views[facts.key]
-            outlooks[number] = self._renewed(outlooks[number], facts, rules)
-            self._place_shape(trial, (outlooks[number], [facts]), rules, self._strategy)
+            searches[number] = self._renewed(searches[number], facts, rules)
+            self._place_shape(trial, (searches[number], [facts]), rules, self._strategy)
 
     def _everybody_gone(self, way: Way, trial: Trial, rules: Rules) -> None:
         """Pods on other nodes may be what keeps a pod away: take out everybody who may go, before anybody comes."""
@@ -161,18 +160,18 @@ class GangPlacer:
         return unique and not counting and not self._minds_others_far_away()
 
     def _place_shape(self, trial: Trial, view: View, rules: Rules, strategy: Strategy) -> None:
-        outlook, waiting = view[0], list(view[1])
+        search, waiting = view[0], list(view[1])
         while waiting:
-            outlook = self._renewed(outlook, waiting[0], rules)
-            nodes = self._cheapest(outlook, waiting[0], strategy)
+            search = self._renewed(search, waiting[0], rules)
+            nodes = self._cheapest(search, waiting[0], strategy)
             if not len(nodes):
                 return
-            for node, units in self._batch(outlook, nodes, len(waiting)):
+            for node, units in self._batch(search, nodes, len(waiting)):
                 name = self.table.names[node]
                 trial.make_way(units, name)
                 trial.place(waiting.pop(0), name, self.gang.priority)
 
-    def _batch(self, view: Outlook, nodes: Ints, most: int) -> list[tuple[int, list[Unit]]]:
+    def _batch(self, view: ShapeSearch, nodes: Ints, most: int) -> list[tuple[int, list[Unit]]]:
         """Nodes that can be filled in one go, each with those who have to leave it.
 
         Pods that mind others beyond their node go one by one: each changes what the next one finds. So do
@@ -181,7 +180,7 @@ class GangPlacer:
         batch: list[tuple[int, list[Unit]]] = []
         alone = view.nodes.inter_pod is not None and not self._each_node_for_itself()
         for node in nodes[: 1 if alone else most].tolist():
-            units = [] if view.nodes.fits[node] or view.search is None else view.search.units_on(node)
+            units = [] if view.nodes.fits[node] or view.victims is None else view.victims.units_on(node)
             if batch and any(unit.group for unit in units):
                 break
             batch.append((node, units))
@@ -189,24 +188,24 @@ class GangPlacer:
                 break
         return batch
 
-    def _renewed(self, view: Outlook, facts: PodFacts, rules: Rules) -> Outlook:
+    def _renewed(self, view: ShapeSearch, facts: PodFacts, rules: Rules) -> ShapeSearch:
         if view.nodes.current:
             view.follow(facts)
             return view
-        return self.outlook(facts, rules)
+        return self._search(facts, rules)
 
-    def _cheapest(self, view: Outlook, facts: PodFacts, strategy: Strategy) -> Ints:
+    def _cheapest(self, view: ShapeSearch, facts: PodFacts, strategy: Strategy) -> Ints:
         """Nodes that cost least for one more pod, best first: free ones by score, else those with the best victims."""
         free = np.flatnonzero(view.nodes.fits)
         if len(free):
             points = score(self.table, self.labels, facts, free, strategy)
             return free[np.lexsort((self.table.tie_break()[free], -points))]
-        if view.search is None or not view.search.feasible.any():
+        if view.victims is None or not view.victims.feasible.any():
             return np.zeros(0, dtype=np.int64)
-        possible = np.flatnonzero(view.search.feasible)
-        for values in self._price(view.search, possible):
+        possible = np.flatnonzero(view.victims.feasible)
+        for values in self._price(view.victims, possible):
             possible = possible[values[possible] == values[possible].min()]
-        return possible[np.lexsort((self.table.tie_break()[possible], -view.search.costs.start[possible]))]
+        return possible[np.lexsort((self.table.tie_break()[possible], -view.victims.costs.start[possible]))]
 
     def _price(self, search: VictimSearch, nodes: Ints) -> Iterator[Ints]:
         """What one more pod costs on each node, the weightiest first: as units are more or less important."""

@@ -6,6 +6,7 @@ A search belongs to a view. It is made when somebody asks for it, and renewed on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -41,8 +42,12 @@ class VictimSearch:
         """For each unit the number of the first rule that protects it, from 1; 0: none does; -1: nobody is there."""
         self.spoiled = np.zeros(size, dtype=np.bool_)
         self.costs = Costs(self.table)
-        view.renewed.clear()
-        self._look(slice(0, size))
+
+    def run(self) -> Self:
+        """Look at all nodes."""
+        self.view.renewed.clear()
+        self._look(slice(0, self.table.size))
+        return self
 
     def renew(self, rules: Sequence[NodeRule]) -> None:
         """Look again where the view has changed, by rules as they are now."""

@@ -20,7 +20,7 @@ from reprieve.embedded_plane import open_plane
 from reprieve.manifests.kinds import NODES, PODS, PRIORITY_CLASSES
 from reprieve.model.clock import system_clock
 from reprieve.stores.protocol import Versioned
-from reprieve.stores.records import Event
+from reprieve.stores.records import WatchEvent
 
 NODE_COUNT = 1_000
 SLOTS = 8
@@ -136,7 +136,7 @@ class _Watcher:
         async for event in self._watch:
             self._note(event)
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: WatchEvent) -> None:
         if not event.record.name.startswith(self._prefix):
             return
         pod = event.record.manifest

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.measure import best_of
-from reprieve.configuration import FairSharing, Settings
+from reprieve.configuration import FairSharingSettings, Settings
 from reprieve.engine.preemption import decide
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
@@ -20,7 +20,7 @@ from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import World
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-FAIR = Settings(fair_sharing=FairSharing(enable=True))
+FAIR = Settings(fair_sharing=FairSharingSettings(enable=True))
 # Milliseconds Kueue 0.19 takes for an ask of 1, and of 1000 (100 in the first shape), without its snapshot.
 PEER = {
     "one queue, 1,000": (2.4, 2.8),

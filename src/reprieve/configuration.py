@@ -31,7 +31,11 @@ GATES: dict[str, bool] = {
 }
 
 
-class FairSharing(Model):
+OWN_SCHEDULER = "reprieve"
+"""What pods and bindings call this scheduler that want no other."""
+
+
+class FairSharingSettings(Model):
     enable: bool = False
     preemption_strategies: tuple[Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"], ...] = (
         "LessThanOrEqualToFinalShare",
@@ -42,7 +46,7 @@ class FairSharing(Model):
 Sorting = Literal["ByLowestPriority", "ByLowestRuntime", "ByLongestRuntime", "ByLowestCost"]
 
 
-class Quota(Model):
+class QuotaSettings(Model):
     """What KEP-83 left open or put off; all of it off by default."""
 
     stop_borrowing_after_non_borrower: bool = False
@@ -62,8 +66,8 @@ class Settings(Model):
     validate: bool = False
     """Check after every search that the ledger is what it was before."""
     feature_gates: dict[str, bool] = {}
-    fair_sharing: FairSharing = FairSharing()
-    quota: Quota = Quota()
+    fair_sharing: FairSharingSettings = FairSharingSettings()
+    quota: QuotaSettings = QuotaSettings()
 
     def gate(self, name: str) -> bool:
         return self.feature_gates.get(name, GATES[name])

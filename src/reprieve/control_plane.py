@@ -47,7 +47,7 @@ _LONG_RUN = 60.0
 _RARELY = 50_000
 
 
-class Part(Protocol):
+class PlanePart(Protocol):
     """Anything that runs until it is cancelled."""
 
     async def run(self) -> None: ...
@@ -91,13 +91,13 @@ class ControlPlane:
             names=names,
             shadow=shadow,
         )
-        self._parts: list[Part] = [self.scheduler, *_controllers(store, clock, self.settings)]
+        self._parts: list[PlanePart] = [self.scheduler, *_controllers(store, clock, self.settings)]
         self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
         self._log_sources: list[LogSource] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._close = close
 
-    def add(self, part: Part) -> None:
+    def add(self, part: PlanePart) -> None:
         """One more part, such as an agent; before `start`."""
         self._parts.append(part)
         if isinstance(part, LogSource):
@@ -143,8 +143,8 @@ def calm_garbage_collection() -> None:
     gc.set_threshold(_RARELY, 50, 100)
 
 
-def _controllers(store: Store, clock: Clock, settings: Settings) -> list[Part]:
-    simple: list[Callable[[Store, Clock], Part]] = [
+def _controllers(store: Store, clock: Clock, settings: Settings) -> list[PlanePart]:
+    simple: list[Callable[[Store, Clock], PlanePart]] = [
         JobController,
         ReplicaSetController,
         DeploymentController,

@@ -33,7 +33,7 @@ from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
-from reprieve.stores.records import Event, Record
+from reprieve.stores.records import Record, WatchEvent
 
 Dict = dict[str, Any]
 POLICIES = PROPAGATION_POLICIES
@@ -96,12 +96,12 @@ class Witness:
             watch = store.watch(resource, store.version)
             watch.feed = see  # type: ignore[method-assign]
 
-    def _cluster(self, event: Event) -> None:
+    def _cluster(self, event: WatchEvent) -> None:
         summary = event.record.manifest.status.resource_summary
         if summary is not None:
             self._has[event.record.name] = summary.allocatable
 
-    def _see(self, event: Event) -> None:
+    def _see(self, event: WatchEvent) -> None:
         record = event.record
         gone = event.type == "DELETED"
         uses = {} if gone else BindingFacts(record.manifest, Priority(0)).uses()

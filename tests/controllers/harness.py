@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import EVENTS, JOBS, NODES, PODS
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, run_virtually, timestamp
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict, Expired, NotFound, StoreError, Unavailable
 from reprieve.stores.protocol import Watch
-from reprieve.stores.records import Event, Record
+from reprieve.stores.records import Record, WatchEvent
 
 Result = TypeVar("Result")
 RUNS, EXITS = "test/runs", "test/exits"
@@ -143,7 +143,7 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 3600)
 
 async def live_through_crashes(
     store: EmbeddedStore,
-    start: Callable[[Any], Iterable[Controller]],
+    start: Callable[[Any], Iterable[BaseController]],
     lives: Iterable[int],
     over: Callable[[], Awaitable[bool]],
 ) -> None:
@@ -197,7 +197,7 @@ class Lagging:
                 if left[0] == 0:
                     self._lose(inner, outer)
 
-        def feed(event: Event) -> None:
+        def feed(event: WatchEvent) -> None:
             waiting.append(event)
             asyncio.get_running_loop().call_later(lag, arrive)
 
@@ -224,7 +224,7 @@ class Witness:
         self.created: set[str] = set()
         self.succeeded: set[str] = set()
 
-    def _see(self, event: Event) -> None:
+    def _see(self, event: WatchEvent) -> None:
         pod = event.record
         phase = pod.data.get("status", {}).get("phase")
         leaving = event.type == "DELETED" or "deletionTimestamp" in pod.metadata

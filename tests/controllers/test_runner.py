@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.controllers.runner import Controller, own_key
+from reprieve.controllers.runner import BaseController, own_key
 from reprieve.controllers.work_queue import BACK_OFF, WorkQueue
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.model.clock import Clock
@@ -24,7 +24,7 @@ def config_map(name: str, value: str = "") -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "default"}, "data": {"value": value}}
 
 
-class Reader(Controller):
+class Reader(BaseController):
     """Remembers what it was asked to reconcile; fails as often as it is told to."""
 
     def __init__(self, store: Any, clock: Clock, failures: list[Exception] | None = None) -> None:

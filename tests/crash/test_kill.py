@@ -26,7 +26,7 @@ from reprieve.embedded_plane import STORE_FILE, open_plane
 from reprieve.model.clock import system_clock
 from reprieve.scheduler.history import History
 from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.records import Event
+from reprieve.stores.records import WatchEvent
 from tests.crash.laws import Books, unsettled
 from tests.crash.load import PRIORITIES, Diary, Load
 
@@ -73,7 +73,7 @@ def _die_after(store: EmbeddedStore, writes: int) -> None:
     last = store.version + writes
     commit = store._writer.commit
 
-    def dying(events: list[Event]) -> None:
+    def dying(events: list[WatchEvent]) -> None:
         commit(events)
         if store.version >= last:
             os.kill(os.getpid(), signal.SIGKILL)

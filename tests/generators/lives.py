@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from reprieve.agents.hollow.nodes import hollow_node
-from reprieve.configuration import FairSharing, Quota, Settings
+from reprieve.configuration import FairSharingSettings, QuotaSettings, Settings
 from reprieve.manifests.kinds import JOBS, NODES, REPLICA_SETS
 from reprieve.stores.errors import NotFound
 from tests.builders.pods import budget, pod_group, priority_class
@@ -73,8 +73,8 @@ class Maker:
         self.number = 0
 
     def settings(self) -> Settings:
-        fair = FairSharing(enable=self.chance(0.3))
-        quota = Quota(wait_before_preemption_seconds=self.random.choice([0, 0, 20]))
+        fair = FairSharingSettings(enable=self.chance(0.3))
+        quota = QuotaSettings(wait_before_preemption_seconds=self.random.choice([0, 0, 20]))
         return Settings(
             validate=True,
             pdb=self.random.choice(["BestEffort", "BestEffort", "Respect"]),

@@ -15,7 +15,7 @@ from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER, pod_slots
 from reprieve.manifests.resource import Resource
 from reprieve.model.resources import Resources
 from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.records import Event, Record
+from reprieve.stores.records import Record, WatchEvent
 from tests.builders.federation import Witness
 from tests.planes.running import condition
 
@@ -52,10 +52,10 @@ class Eye:
         self._workloads.clear()
         for resource, see in self._eyes().items():
             for record in (await store.list(resource)).records:
-                see(Event("ADDED", record))
+                see(WatchEvent("ADDED", record))
         self._attach(store)
 
-    def _eyes(self) -> dict[Resource, Callable[[Event], None]]:
+    def _eyes(self) -> dict[Resource, Callable[[WatchEvent], None]]:
         return {
             NODES: self._node,
             PODS: self._pod,
@@ -66,10 +66,10 @@ class Eye:
 
     # Nodes
 
-    def _node(self, event: Event) -> None:
+    def _node(self, event: WatchEvent) -> None:
         self._allocatable[event.record.name] = event.record.manifest.allocatable
 
-    def _pod(self, event: Event) -> None:
+    def _pod(self, event: WatchEvent) -> None:
         record = event.record
         node = self._now_on(event)
         before = self.homes.get(record.uid, "")
@@ -84,7 +84,7 @@ class Eye:
         self._count_pod(record)
 
     @staticmethod
-    def _now_on(event: Event) -> str:
+    def _now_on(event: WatchEvent) -> str:
         manifest = event.record.manifest
         return "" if event.type == "DELETED" or manifest.finished else manifest.spec.node_name
 
@@ -107,13 +107,13 @@ class Eye:
 
     # Quota
 
-    def _queue(self, event: Event) -> None:
+    def _queue(self, event: WatchEvent) -> None:
         self._queues[event.record.name] = event.record.data["spec"]
 
-    def _cohort(self, event: Event) -> None:
+    def _cohort(self, event: WatchEvent) -> None:
         self._cohorts[event.record.name] = event.record.data.get("spec", {})
 
-    def _workload(self, event: Event) -> None:
+    def _workload(self, event: WatchEvent) -> None:
         record = event.record
         admission = record.data.get("status", {}).get("admission")
         gone = event.type == "DELETED" or condition(record, "Finished").get("status") == "True"

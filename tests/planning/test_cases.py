@@ -9,7 +9,7 @@ import pytest
 
 from reprieve import InvalidInput
 from reprieve.manifests.problems import Origin
-from reprieve.planning.cases import Case, Expectation, Verdict, read_cases, run_case
+from reprieve.planning.cases import Case, CaseVerdict, Expectation, read_cases, run_case
 from tests.builders.pods import budget, node, pod, to_yaml
 from tests.paths import ROOT
 
@@ -37,7 +37,7 @@ COSTS = {
 }
 
 
-def verdict(expect: Dict, objects: list[Dict] | None = None, **more: Any) -> Verdict:
+def verdict(expect: Dict, objects: list[Dict] | None = None, **more: Any) -> CaseVerdict:
     question: Dict = {"preemptor": {"kind": "Pod", "namespace": "default", "name": "p"}} if objects is None else {}
     data = {"case": "c", "now": "2026-01-01T12:00:00Z", "objects": objects or OBJECTS, **question, **more}
     return run_case(Case(Origin("test"), {**data, "expect": expect}))
@@ -94,8 +94,8 @@ EXPECTATIONS: list[tuple[str, list[Dict] | None, Any, Any, list[str]]] = [
 def test_an_expectation_can_hold_and_can_fail(
     key: str, objects: list[Dict] | None, right: Any, wrong: Any, want: list[str]
 ) -> None:
-    assert verdict({key: right}, objects) == Verdict("c", True, [])
-    assert verdict({key: wrong}, objects) == Verdict("c", False, want)
+    assert verdict({key: right}, objects) == CaseVerdict("c", True, [])
+    assert verdict({key: wrong}, objects) == CaseVerdict("c", False, want)
 
 
 def test_no_expectation_is_left_out_here() -> None:
@@ -181,7 +181,7 @@ def test_no_cases_at_all_is_an_error(tmp_path: Path) -> None:
 # The cases that are there
 
 
-def failures(paths: list[str]) -> list[Verdict]:
+def failures(paths: list[str]) -> list[CaseVerdict]:
     return [result for case in read_cases(paths) if not (result := run_case(case)).ok]
 
 

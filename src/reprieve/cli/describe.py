@@ -16,7 +16,7 @@ from reprieve.cli.output import TableText, as_text, columns
 from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import LAST_APPLIED
-from reprieve.manifests.kinds import EVENTS, unit_name
+from reprieve.manifests.kinds import EVENTS, written_name
 from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
@@ -64,7 +64,7 @@ def _described(client: Client, resource: Resource, namespace: str, name: str) ->
         yield from _part(part, data.get(part))
     yield from _conditions(data)
     yield from _events(client, resource, namespace, name)
-    yield from _story(client, unit_name(resource.kind, namespace, name))
+    yield from _story(client, written_name(resource.kind, namespace, name))
 
 
 def _header(definitions: list[Data], cells: list[Any], data: Data) -> Iterator[str]:

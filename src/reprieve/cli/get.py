@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reprieve.cli.connecting import connected
-from reprieve.cli.kinds import Target, namespace_for, targets_in
+from reprieve.cli.kinds import NamedObjects, namespace_for, targets_in
 from reprieve.cli.options import AllNamespaces, FieldSelector, Form, Namespace, Selector, Server, Shape, Token, Watching
 from reprieve.cli.output import TableText, as_list, print_name, print_object, typed
 from reprieve.cli.usage import BadUsage
@@ -39,18 +39,18 @@ class Question:
         self.fields = fields
         self.missing: list[Refused] = []
 
-    def place(self, target: Target) -> str:
+    def place(self, target: NamedObjects) -> str:
         everywhere = self.everywhere and not target.names
         return namespace_for(target.resource, self._namespace, everywhere=everywhere)
 
-    def tables(self, client: Client, target: Target) -> list[Data]:
+    def tables(self, client: Client, target: NamedObjects) -> list[Data]:
         place = self.place(target)
         if not target.names:
             return [client.table(target.resource, place, labels=self.labels, fields=self.fields)]
         found = (self._known(client.table, target.resource, place, name) for name in target.names)
         return [table for table in found if table is not None]
 
-    def objects(self, client: Client, target: Target) -> list[Data]:
+    def objects(self, client: Client, target: NamedObjects) -> list[Data]:
         place, resource = self.place(target), target.resource
         if not target.names:
             items = client.items(resource, place, labels=self.labels, fields=self.fields)
@@ -106,7 +106,7 @@ def get(
     question.done()
 
 
-def _print_tables(client: Client, question: Question, targets: list[Target], *, wide: bool) -> None:
+def _print_tables(client: Client, question: Question, targets: list[NamedObjects], *, wide: bool) -> None:
     blocks: list[str] = []
     for target in targets:
         resource = target.resource
@@ -129,7 +129,7 @@ def _joined(tables: list[Data]) -> Data:
     return {"columnDefinitions": definitions, "rows": [row for table in tables for row in table.get("rows") or ()]}
 
 
-def _print_objects(client: Client, question: Question, targets: list[Target], form: Form) -> None:
+def _print_objects(client: Client, question: Question, targets: list[NamedObjects], form: Form) -> None:
     found = [each for target in targets for each in question.objects(client, target)]
     if form is Form.name:
         for each in found:
@@ -142,7 +142,7 @@ def _print_objects(client: Client, question: Question, targets: list[Target], fo
         print_object(found[0], form)
 
 
-def _watch(client: Client, question: Question, target: Target, form: Form) -> None:
+def _watch(client: Client, question: Question, target: NamedObjects, form: Form) -> None:
     fields = f"metadata.name={target.names[0]}" if target.names else question.fields
     as_table = form in (Form.table, Form.wide)
     changes = follow(

@@ -17,7 +17,7 @@ ALL = "all"
 _WORK = sorted((each for each in RESOURCES.values() if each.category), key=lambda each: each is PODS)
 
 
-class Target(NamedTuple):
+class NamedObjects(NamedTuple):
     """One kind, and the names that are meant; none: all of them."""
 
     resource: Resource
@@ -33,7 +33,7 @@ def resource_named(word: str) -> Resource:
     return found
 
 
-def targets_in(words: Sequence[str]) -> list[Target]:
+def targets_in(words: Sequence[str]) -> list[NamedObjects]:
     """What is named, in the order in which it is."""
     if not words:
         return []
@@ -41,15 +41,15 @@ def targets_in(words: Sequence[str]) -> list[Target]:
         return _by_slash(words)
     kinds = [kind for kind in words[0].split(",") if kind]
     if kinds == [ALL] and not words[1:]:
-        return [Target(resource) for resource in _WORK]
-    return [Target(resource_named(kind), tuple(words[1:])) for kind in kinds]
+        return [NamedObjects(resource) for resource in _WORK]
+    return [NamedObjects(resource_named(kind), tuple(words[1:])) for kind in kinds]
 
 
-def _by_slash(words: Sequence[str]) -> list[Target]:
+def _by_slash(words: Sequence[str]) -> list[NamedObjects]:
     pairs = [word.split("/") for word in words]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
         raise BadUsage(texts.MIXED_FORMS)
-    return [Target(resource_named(kind), (name,)) for kind, name in pairs]
+    return [NamedObjects(resource_named(kind), (name,)) for kind, name in pairs]
 
 
 def namespace_for(resource: Resource, namespace: str | None, *, everywhere: bool = False) -> str:

@@ -26,7 +26,7 @@ _MOST_WARNINGS = 20
 _NO_WRAPPING = 10_000
 
 
-class Output(StrEnum):
+class PlanOutput(StrEnum):
     text = "text"
     json = "json"
     yaml = "yaml"
@@ -40,7 +40,9 @@ For = Annotated[
         help="Decide for this one unit. Without it: one cycle over all that is pending.",
     ),
 ]
-Format = Annotated[Output, typer.Option("--output", "-o", metavar="text|json|yaml", help="How to print the answer.")]
+Format = Annotated[
+    PlanOutput, typer.Option("--output", "-o", metavar="text|json|yaml", help="How to print the answer.")
+]
 
 
 Live = Annotated[
@@ -57,7 +59,7 @@ def plan(
     now: Now = None,
     config: Config = None,
     feature_gates: Gates = None,
-    output: Format = Output.text,
+    output: Format = PlanOutput.text,
     live: Live = False,
     server: Server = None,
     token: Token = None,
@@ -81,7 +83,7 @@ def plan(
 
 
 def _plan_live(
-    filename: list[str], unit: str | None, now: str | None, output: Output, server: str | None, token: str | None
+    filename: list[str], unit: str | None, now: str | None, output: PlanOutput, server: str | None, token: str | None
 ) -> None:
     manifests = read_plain(filename)
     asked = asked_of(unit).unit if unit else ""
@@ -89,20 +91,20 @@ def _plan_live(
         answer = client.plan(asked, now or "", manifests)
     for warning in answer["warnings"]:
         typer.echo(f"warning: {warning}", err=True)
-    if output is Output.text:
+    if output is PlanOutput.text:
         typer.echo(show_result(msgspec.convert({**answer, "warnings": []}, Result)))
     else:
         typer.echo(_as_text(answer, output))
 
 
-def _formatted(result: Result, output: Output) -> str:
-    if output is Output.text:
+def _formatted(result: Result, output: PlanOutput) -> str:
+    if output is PlanOutput.text:
         return show_result(result)
     return _as_text(result.to_dict(), output)
 
 
-def _as_text(answer: dict[str, Any], output: Output) -> str:
-    if output is Output.yaml:
+def _as_text(answer: dict[str, Any], output: PlanOutput) -> str:
+    if output is PlanOutput.yaml:
         return yaml.safe_dump(answer, sort_keys=False, allow_unicode=True, width=_NO_WRAPPING).rstrip()
     return msgspec.json.format(msgspec.json.encode(answer)).decode()
 

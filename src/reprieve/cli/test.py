@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from reprieve.cli.options import Format, Output
-from reprieve.planning.cases import Case, Verdict, read_cases, run_case
+from reprieve.planning.cases import Case, CaseVerdict, read_cases, run_case
 
 Paths = Annotated[
     list[str],
@@ -36,5 +36,5 @@ def test(paths: Paths, output: Format = Output.text) -> None:
         raise typer.Exit(1)
 
 
-def _show(case: Case, verdict: Verdict) -> list[str]:
+def _show(case: Case, verdict: CaseVerdict) -> list[str]:
     return [f"FAILED {verdict.case} ({case.origin})", *(f"  {line}" for line in verdict.diff)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from reprieve.controllers.owners import OWNABLE, Key, Owners, key_of, key_of_owner, ownership
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.model.clock import Clock
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.protocol import FOREGROUND, ORPHAN, Propagation, Store
@@ -23,7 +23,7 @@ from reprieve.stores.writing import drop_finalizer, finalizers_of, is_leaving, o
 Standing = Literal["there", "gone", "waits"]
 
 
-class GarbageCollector(Controller):
+class GarbageCollector(BaseController):
     component = "garbage-collector"
 
     def __init__(self, store: Store, clock: Clock) -> None:

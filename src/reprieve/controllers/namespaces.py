@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve.controllers.runner import Controller, own_key
+from reprieve.controllers.runner import BaseController, own_key
 from reprieve.manifests.kinds import EVENTS, NAMESPACES, PODS, RESOURCES
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
@@ -25,7 +25,7 @@ _CONTENTS: tuple[Resource, ...] = (
 """In the order in which they are deleted: what makes pods before pods, and what tells of it all at the end."""
 
 
-class NamespaceController(Controller):
+class NamespaceController(BaseController):
     component = "namespace-controller"
 
     def __init__(self, store: Store, clock: Clock) -> None:

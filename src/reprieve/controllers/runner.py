@@ -65,7 +65,7 @@ def controller_key(kind: str) -> Keys:
     return keys
 
 
-class Controller:
+class BaseController:
     """The loop, the caches and the writes; subclasses watch and reconcile."""
 
     component = "reprieve"

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from reprieve.demo.scenes import Scene
-from reprieve.demo.stage import Stage, Standing, Work
+from reprieve.demo.stage import Progress, Stage, Work
 from reprieve.manifests.kinds import PODS
 from reprieve.model.clock import Clock, precise_timestamp
+from reprieve.model.names import parts_of
 from reprieve.scheduler.history import History
 from reprieve.texts import demo as texts
 
@@ -30,7 +31,7 @@ class Account(NamedTuple):
     victims: list[str]
     whys: list[str]
     left: bool
-    standing: Standing
+    standing: Progress
 
     @property
     def back(self) -> bool:
@@ -96,7 +97,7 @@ class Accounts:
         return next((work for unit in units if (work := self._stage.owner(unit)) is not None), None)
 
     def _has_left(self, unit: str) -> bool:
-        kind, namespace, name = unit.split("/")
+        kind, namespace, name = parts_of(unit)
         if kind == PODS.kind:
             return self._stage.find(PODS, name, namespace) is None
         steps = [line["step"] for line in self._history.story(unit)]

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from reprieve.controllers.pods.templates import phase_of
-from reprieve.demo.stage import Change, Work, work_of
+from reprieve.demo.stage import StageChange, Work, work_of
 from reprieve.manifests.kinds import BINDINGS, JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.conditions import has_condition
 from reprieve.stores.records import Record
@@ -32,7 +32,7 @@ class Happenings:
     def __init__(self) -> None:
         self._told: dict[tuple[str, str], datetime] = {}
 
-    def read(self, changes: Iterable[Change], now: datetime) -> list[Happening]:
+    def read(self, changes: Iterable[StageChange], now: datetime) -> list[Happening]:
         return [self._timed(happening, now) for change in changes for happening in _read(change)]
 
     def _timed(self, happening: Happening, now: datetime) -> Happening:
@@ -44,7 +44,7 @@ class Happenings:
         return happening
 
 
-def _read(change: Change) -> Iterator[Happening]:
+def _read(change: StageChange) -> Iterator[Happening]:
     resource = change.record.resource
     if resource == PODS:
         return _pod(change)
@@ -55,7 +55,7 @@ def _read(change: Change) -> Iterator[Happening]:
     return _job(change) if resource == JOBS else iter(())
 
 
-def _pod(change: Change) -> Iterator[Happening]:
+def _pod(change: StageChange) -> Iterator[Happening]:
     before, after = change
     work, node = work_of(change.record), change.record.data["spec"].get("nodeName", "")
     if work is None or not node:
@@ -70,7 +70,7 @@ def _pod(change: Change) -> Iterator[Happening]:
         yield Happening("leaves", unit, work, node, float(after.metadata.get("deletionGracePeriodSeconds") or 0))
 
 
-def _quota_workload(change: Change) -> Iterator[Happening]:
+def _quota_workload(change: StageChange) -> Iterator[Happening]:
     work = work_of(change.record)
     if work is None or change.after is None:
         return
@@ -90,7 +90,7 @@ def _admitted_by(record: Record | None) -> str:
     return queue
 
 
-def _binding(change: Change) -> Iterator[Happening]:
+def _binding(change: StageChange) -> Iterator[Happening]:
     work = work_of(change.record)
     if work is None or change.after is None:
         return
@@ -111,7 +111,7 @@ def _leaving(record: Record | None) -> list[str]:
     return [task["fromCluster"] for task in tasks]
 
 
-def _job(change: Change) -> Iterator[Happening]:
+def _job(change: StageChange) -> Iterator[Happening]:
     job, before = change.after, change.before
     was = before is not None and has_condition(before.data, "Complete")
     if job is not None and has_condition(job.data, "Complete") and not was:

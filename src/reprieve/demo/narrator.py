@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from reprieve.demo.accounts import Accounts, Decision
 from reprieve.demo.happenings import Happening, Kind
 from reprieve.demo.stage import Stage, Work
+from reprieve.model.names import kind_of, parts_of
 from reprieve.texts import demo as texts
 
 Line = tuple[str, str]
@@ -58,7 +59,7 @@ class Narrator:
         return work, decision["message"].replace(decision["preemptor"], "")
 
     def _decision(self, group: list[Decision]) -> Iterable[str]:
-        others = [each["preemptor"].rpartition("/")[2] for each in group[1:]]
+        others = [parts_of(each["preemptor"]).name for each in group[1:]]
         sentence = group[0]["message"]
         plan = self._accounts.plan(group[0]) if group[0]["outcome"] == "Preempt" else {}
         whys = dict.fromkeys(victim["message"] for victim in plan.get("victims", ()))
@@ -70,7 +71,7 @@ class Narrator:
 
     def _happenings(self, happenings: list[Happening]) -> list[Line]:
         lines = []
-        for group in _grouped(happenings, lambda each: (each.kind, each.work, each.unit.partition("/")[0])):
+        for group in _grouped(happenings, lambda each: (each.kind, each.work, kind_of(each.unit))):
             kind, work = group[0].kind, group[0].work
             if kind == "leaves":
                 self._made_way.add(work)
@@ -97,7 +98,7 @@ def _spared(plan: dict[str, Any]) -> Iterable[str]:
     """Who was spared where the preemptor goes, for a reason that is worth telling."""
     told = [each for each in plan.get("spared", ()) if each["rule"] not in _UNTOLD and each["domain"] == plan["domain"]]
     for group in _grouped(told, lambda each: each["message"]):
-        yield texts.spared([each["unit"].rpartition("/")[2] for each in group], group[0]["message"])
+        yield texts.spared([parts_of(each["unit"]).name for each in group], group[0]["message"])
 
 
 def _grouped(items: Iterable[Item], by: Callable[[Item], Hashable]) -> list[list[Item]]:
@@ -114,7 +115,7 @@ def _names(group: list[Happening]) -> list[str]:
 
 def _name(happening: Happening) -> str:
     own = happening.unit.startswith(_UNITS_WITH_NAMES)
-    return happening.unit.rpartition("/")[2] if own else str(happening.work)
+    return parts_of(happening.unit).name if own else str(happening.work)
 
 
 def _places(group: list[Happening]) -> list[str]:

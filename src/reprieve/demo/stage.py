@@ -41,7 +41,7 @@ class Work(NamedTuple):
         return f"{self.kind} {self.name}"
 
 
-class Standing(NamedTuple):
+class Progress(NamedTuple):
     """How many of a work's pods or replicas run, how many should, and how many have run to their end."""
 
     running: int
@@ -53,7 +53,7 @@ class Standing(NamedTuple):
         return 0 < self.wanted <= self.running
 
 
-class Change(NamedTuple):
+class StageChange(NamedTuple):
     before: Record | None
     after: Record | None
 
@@ -70,11 +70,11 @@ class Stage:
     def __init__(self, store: Store) -> None:
         self.signal = asyncio.Event()
         self._store = store
-        self._changes: list[Change] = []
+        self._changes: list[StageChange] = []
         self._owners: dict[str, Work] = {}
         self._caches = {resource: Cache(resource, self._changed) for resource in _WATCHED}
 
-    async def follow(self) -> list[Change]:
+    async def follow(self) -> list[StageChange]:
         """All that has changed since the last time."""
         self.signal.clear()
         for cache in self._caches.values():
@@ -87,7 +87,7 @@ class Stage:
             cache.stop()
 
     def _changed(self, before: Record | None, after: Record | None) -> None:
-        change = Change(before, after)
+        change = StageChange(before, after)
         self._changes.append(change)
         if (work := work_of(change.record)) is not None:
             self._owners[change.record.unit] = work
@@ -105,15 +105,15 @@ class Stage:
 
     # How a work stands
 
-    def standing(self, work: Work) -> Standing:
+    def standing(self, work: Work) -> Progress:
         binding = self._binding(work)
         if binding is not None:
             clusters = binding.data["spec"].get("clusters") or ()
-            return Standing(sum(each.get("replicas", 0) for each in clusters), binding.data["spec"].get("replicas", 0))
+            return Progress(sum(each.get("replicas", 0) for each in clusters), binding.data["spec"].get("replicas", 0))
         template = self.find(JOBS if work.kind == JOBS.kind else REPLICA_SETS, work.name, work.namespace)
         pods = self.pods(work)
         running, finished = sum(map(is_running, pods)), sum(phase_of(pod) == "Succeeded" for pod in pods)
-        return Standing(running, _wanted(template), finished)
+        return Progress(running, _wanted(template), finished)
 
     def _binding(self, work: Work) -> Record | None:
         found = (record for record in self.all(BINDINGS, work.namespace) if self.owner(record.unit) == work)

@@ -15,7 +15,7 @@ FlavorResource = tuple[str, str]
 Amounts = Mapping[FlavorResource, int]
 
 
-class Quota(NamedTuple):
+class FlavorQuota(NamedTuple):
     """What a node has of one flavor and resource."""
 
     nominal: int = 0
@@ -23,7 +23,7 @@ class Quota(NamedTuple):
     lending_limit: int | None = None
 
 
-NO_QUOTA = Quota()
+NO_QUOTA = FlavorQuota()
 
 
 class Cell:
@@ -82,15 +82,15 @@ class QuotaNode:
         self.weight = weight
         self.parent: QuotaNode | None = None
         self.children: list[QuotaNode] = []
-        self.quotas: dict[FlavorResource, Quota] = {}
+        self.quotas: dict[FlavorResource, FlavorQuota] = {}
         self.height = 0
         self._cells: dict[FlavorResource, Cell] = {}
         self._declared: list[tuple[str, Cell]] = []
         """The cells of what it, or a node below it, has quota for, by resource: only these count in shares."""
-        self._share: Share | None = None
+        self._share: FairShare | None = None
         self._lendable: dict[str, int] | None = None
 
-    def quota(self, flavor: FlavorResource) -> Quota:
+    def quota(self, flavor: FlavorResource) -> FlavorQuota:
         return self.quotas.get(flavor, NO_QUOTA)
 
     def cell(self, flavor: FlavorResource) -> Cell:
@@ -170,7 +170,7 @@ class QuotaNode:
 
     # Fair sharing
 
-    def share(self) -> Share:
+    def share(self) -> FairShare:
         """How much it borrows of what its parent could get, at worst over resources; kept until its usage changes."""
         if self._share is None:
             self._share = self._work_out_share()
@@ -179,7 +179,7 @@ class QuotaNode:
     def forget_share(self) -> None:
         self._share = None
 
-    def _work_out_share(self) -> Share:
+    def _work_out_share(self) -> FairShare:
         borrowed: dict[str, int] = {}
         for resource, cell in self._declared:
             if cell.usage > cell.quota:
@@ -192,7 +192,7 @@ class QuotaNode:
         )
         if not ratio:
             return NO_SHARE
-        return Share(True, (1, ratio) if not self.weight else (0, ratio / float(self.weight)))
+        return FairShare(True, (1, ratio) if not self.weight else (0, ratio / float(self.weight)))
 
     def lendable(self) -> dict[str, int]:
         """What it could get at most of each resource, over all flavors; fixed as long as the tree stands."""
@@ -203,7 +203,7 @@ class QuotaNode:
         return self._lendable
 
 
-class Share(NamedTuple):
+class FairShare(NamedTuple):
     """A dominant resource share, divided by weight.
 
     To compare by `key`: who borrows with no weight is above everybody, and such compare by their plain ratio.
@@ -213,7 +213,7 @@ class Share(NamedTuple):
     key: tuple[int, float]
 
 
-NO_SHARE = Share(False, (0, 0.0))
+NO_SHARE = FairShare(False, (0, 0.0))
 
 
 def link(child: QuotaNode, parent: QuotaNode) -> None:

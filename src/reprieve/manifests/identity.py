@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve.manifests.kinds import READERS, unit_name
+from reprieve.manifests.kinds import READERS, written_name
 from reprieve.manifests.problems import did_you_mean
 from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import group_of
@@ -51,10 +51,10 @@ def meant_kind(api_version: str, kind: str) -> str:
 def label(kind: Any, data: Any) -> str:
     """What to call an object that could not be read."""
     if kind == QUEUES.kind:
-        return unit_name(kind, "", QUEUES_FILE)
+        return written_name(kind, "", QUEUES_FILE)
     metadata = data.get("metadata") if isinstance(data, dict) else None
     name, namespace = (metadata.get("name"), metadata.get("namespace")) if isinstance(metadata, dict) else (None, None)
     if not isinstance(kind, str) or not kind or not isinstance(name, str):
         return next((text for text in (kind, name) if isinstance(text, str) and text), "")
     namespace = namespace if isinstance(namespace, str) and namespace else DEFAULT_NAMESPACE
-    return unit_name(kind, namespace, name)
+    return written_name(kind, namespace, name)

@@ -15,6 +15,7 @@ from reprieve.manifests.merge_keys import POD_SPEC, SET, TEMPLATED, Field, by, p
 from reprieve.manifests.meta import Manifest
 from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import Resource, group_of, plural_of
+from reprieve.model.names import UnitName, unit_name
 
 RESOURCES: dict[tuple[str, str], Resource] = {}
 """All rows, by group and plural."""
@@ -159,6 +160,6 @@ def find_resource(word: str) -> Resource | None:
     return min(asked, key=lambda row: not row.short_names, default=None)
 
 
-def unit_name(kind: str, namespace: str, name: str) -> str:
-    """How a unit is written: `Pod/default/a`, or `Node//n` where there is no namespace."""
-    return f"{kind}/{namespace if NAMESPACED.get(kind, bool(namespace)) else ''}/{name}"
+def written_name(kind: str, namespace: str, name: str) -> UnitName:
+    """The name of an object as its kind has it: without a namespace where it lives in none."""
+    return unit_name(kind, namespace if NAMESPACED.get(kind, bool(namespace)) else "", name)

@@ -225,14 +225,14 @@ class PodSetV1alpha2(Model):
     spec: PodSpec
 
 
-class PodSetFlavors(Model):
+class PodSetFlavorsV1alpha2(Model):
     name: str = "main"
     flavors: dict[str, str] = {}
 
 
 class AdmissionV1alpha2(Model):
     cluster_queue: str
-    pod_set_flavors: tuple[PodSetFlavors, ...] = ()
+    pod_set_flavors: tuple[PodSetFlavorsV1alpha2, ...] = ()
 
 
 class QuotaWorkloadSpecV1alpha2(Model):

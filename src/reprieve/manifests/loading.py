@@ -29,7 +29,7 @@ from reprieve.manifests.identity import (
     type_of,
     versions_of,
 )
-from reprieve.manifests.kinds import NAMESPACED, READERS, unit_name
+from reprieve.manifests.kinds import NAMESPACED, READERS, written_name
 from reprieve.manifests.problems import Finding, Origin, Problem, Stage, found, join_path
 from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import group_of
@@ -37,7 +37,7 @@ from reprieve.manifests.shapes import type_at
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class LoadedObject(msgspec.Struct, frozen=True, gc=False):
     """One object: as it counts, as it was written, and where.
 
     A queue configuration inside a ConfigMap names the ConfigMap as its owner, and the path to it.
@@ -51,7 +51,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def unit(self) -> str:
-        return self.owner or unit_name(self.manifest.kind, self.manifest.namespace, self.manifest.name)
+        return self.owner or written_name(self.manifest.kind, self.manifest.namespace, self.manifest.name)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -63,7 +63,7 @@ class Loaded:
     """What was read: the objects, and all that is wrong."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[LoadedObject] = []
         self.problems: list[Problem] = []
         self.documents = 0
         self.unknown: dict[str, int] = {}
@@ -260,7 +260,7 @@ class _Loader:
 
     def _add(self, written: Any, reader: Reader, origin: Origin) -> None:
         if reader is QUEUES:
-            entry = Entry(written, written, origin)
+            entry = LoadedObject(written, written, origin)
             self._is_first(entry, "$.partitions")
             self.loaded.entries.append(entry)
             return None
@@ -271,20 +271,20 @@ class _Loader:
         if not metadata.namespace and NAMESPACED[written.kind]:
             metadata = msgspec.structs.replace(metadata, namespace=DEFAULT_NAMESPACE)
             written = msgspec.structs.replace(written, metadata=metadata)
-        entry = Entry(reader.internal(written), written, origin)
+        entry = LoadedObject(reader.internal(written), written, origin)
         first = self._is_first(entry, "$.metadata.name")
         self.loaded.entries.append(entry)
         if first and type(written) is ConfigMap and written.name == yunikorn.CONFIG_MAP:
             self._queues(written, entry)
 
-    def _is_first(self, entry: Entry, path: str) -> bool:
+    def _is_first(self, entry: LoadedObject, path: str) -> bool:
         first = self._seen.setdefault(entry.key, entry.origin)
         if first is not entry.origin:
             finding = Finding(path, f"already read from {first}", "allowed: each object once")
             self._report(entry.origin, entry.unit, [finding], "admission")
         return first is entry.origin
 
-    def _queues(self, config_map: ConfigMap, entry: Entry) -> None:
+    def _queues(self, config_map: ConfigMap, entry: LoadedObject) -> None:
         """The queue configuration inside YuniKorn's ConfigMap, with its mistakes named from the outside."""
         text = config_map.data.get(yunikorn.QUEUES_FILE)
         if text is None:

@@ -91,7 +91,7 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
 
 def _read_document(chunk: str, first_line: int) -> Any:
     try:
-        return _Builder(chunk).document()
+        return _NodeBuilder(chunk).document()
     except _Refused as refused:
         problem = refused.problem
         return SyntaxProblem(problem.message, first_line + (problem.line or 1) - 1)
@@ -111,7 +111,7 @@ def _advice(message: str) -> str:
     return next((f"; {advice}" for sign, advice in _ADVICE if sign in message), "")
 
 
-class _Builder:
+class _NodeBuilder:
     """Turns the events of one document into plain data."""
 
     def __init__(self, chunk: str) -> None:

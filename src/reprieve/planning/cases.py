@@ -81,7 +81,7 @@ class Case(msgspec.Struct, frozen=True):
         return str(self.data["case"])
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class CaseVerdict(msgspec.Struct, frozen=True):
     """What became of a case: nothing in `diff` means that it holds."""
 
     case: str
@@ -139,12 +139,12 @@ def _check(data: Any) -> list[Finding]:
 # Running
 
 
-def run_case(case: Case) -> Verdict:
+def run_case(case: Case) -> CaseVerdict:
     """Ask the question of a case and compare."""
     diff = _differences(case, case.data["expect"], case.data.get("assignment"))
     if "natural" in case.data:
         diff += (f"natural: {line}" for line in _differences(case, case.data["natural"], None))
-    return Verdict(case.name, not diff, diff)
+    return CaseVerdict(case.name, not diff, diff)
 
 
 def _differences(case: Case, expect: Mapping[str, Any], assignment: Mapping[str, str] | None) -> list[str]:

@@ -12,6 +12,7 @@ from reprieve import texts
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import KINDS, NAMESPACED, find_resource
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
+from reprieve.model.names import parts_of
 from reprieve.policies.registry import Asked
 
 UnitAsked = str | Mapping[str, Any]
@@ -80,7 +81,6 @@ def _namespace_of(kind: str) -> str:
 def no_such_unit(unit: str, known: Iterable[str], *, about: str = PREEMPTOR) -> InvalidInput:
     """There is no such unit; perhaps there is one of that name in another namespace, or a similar one."""
     known = list(known)
-    name = unit.rpartition("/")[2]
-    same_name = [other for other in known if other.rpartition("/")[2] == name]
+    same_name = [other for other in known if parts_of(other).name == parts_of(unit).name]
     hint = f'did you mean "{same_name[0]}"?' if same_name else did_you_mean(unit, known)
     return question(texts.no_such_unit(unit), hint, about=about)

@@ -17,10 +17,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 
-from reprieve.configuration import Settings
+from reprieve.configuration import OWN_SCHEDULER, Settings
 from reprieve.model.clock import Clock
 from reprieve.model.names import kind_of
-from reprieve.policies.queue.pods import OWN_NAME
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.decision_log import DecisionLog
@@ -38,7 +37,7 @@ from reprieve.world import World, microseconds
 
 _log = logging.getLogger(__name__)
 
-ALL_NAMES = (OWN_NAME, "default-scheduler", "yunikorn")
+ALL_NAMES = (OWN_SCHEDULER, "default-scheduler", "yunikorn")
 """What the only scheduler of a control plane answers to."""
 _PARTS: tuple[QueuePart, ...] = ("active", "backOff", "unschedulable")
 _RETRY_SECONDS = 1.0
@@ -58,7 +57,7 @@ class Scheduler:
         history: History,
         *,
         metrics: Metrics | None = None,
-        names: Iterable[str] = (OWN_NAME,),
+        names: Iterable[str] = (OWN_SCHEDULER,),
         shadow: bool = False,
     ) -> None:
         self.ready = False

@@ -1,7 +1,7 @@
 """The HTTP API: Kubernetes' own paths, verbs and errors, and what Reprieve adds to them."""
 
 from reprieve.server.app import create_app
-from reprieve.server.plane import History, Plane
+from reprieve.server.plane import HistoryReader, Plane
 from reprieve.server.serving import AddressInUse, Serving, TokenRequired, serve
 
-__all__ = ["AddressInUse", "History", "Plane", "Serving", "TokenRequired", "create_app", "serve"]
+__all__ = ["AddressInUse", "HistoryReader", "Plane", "Serving", "TokenRequired", "create_app", "serve"]

@@ -9,31 +9,31 @@ from reprieve.server.answers import NotAcceptable
 from reprieve.texts import server as texts
 
 
-class Form(Enum):
+class AnswerForm(Enum):
     OBJECTS = "objects"
     TABLE = "Table"
     METADATA = "PartialObjectMetadata"
 
 
 _FORMS = {
-    "Table": Form.TABLE,
-    "PartialObjectMetadata": Form.METADATA,
-    "PartialObjectMetadataList": Form.METADATA,
+    "Table": AnswerForm.TABLE,
+    "PartialObjectMetadata": AnswerForm.METADATA,
+    "PartialObjectMetadataList": AnswerForm.METADATA,
 }
 _JSON = ("application/json", "application/*", "*/*")
 
 
-def form_of(accept: str) -> Form:
+def form_of(accept: str) -> AnswerForm:
     """The first form in an `Accept` header that can be given; without one, objects."""
     if not accept.strip():
-        return Form.OBJECTS
+        return AnswerForm.OBJECTS
     for part in accept.split(","):
         media_type, parameters = parse(part)
         if media_type not in _JSON:
             continue
         asked = parameters.get("as")
         if asked is None:
-            return Form.OBJECTS
+            return AnswerForm.OBJECTS
         if asked in _FORMS and parameters.get("g") == "meta.k8s.io" and parameters.get("v") == "v1":
             return _FORMS[asked]
     raise NotAcceptable(texts.NOT_ACCEPTABLE)

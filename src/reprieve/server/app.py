@@ -16,7 +16,7 @@ from reprieve.server import discovery, openapi, own, what_if
 from reprieve.server.accepting import form_of, wants_aggregated
 from reprieve.server.answers import InternalError, WrongMethod, error_answer, json_answer
 from reprieve.server.guard import METHODS, Guard
-from reprieve.server.list_pages import Chunks
+from reprieve.server.list_pages import ListPages
 from reprieve.server.paths import segments_of, target_of
 from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
@@ -53,7 +53,7 @@ class _Api:
     def __init__(self, plane: Plane, guard: Guard) -> None:
         self.plane = plane
         self.guard = guard
-        self.chunks = Chunks()
+        self.pages = ListPages()
         self.stopping = asyncio.Event()
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
@@ -71,7 +71,7 @@ class _Api:
         query = _query(request)
         query.check()
         form = form_of(request.headers.get("accept", ""))
-        call = Call(self.plane, request, target, query, form, self.chunks, self.stopping)
+        call = Call(self.plane, request, target, query, form, self.pages, self.stopping)
         return await verb_of(call)(call)
 
     async def core(self, request: AnyRequest) -> Answer:

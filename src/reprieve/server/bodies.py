@@ -10,7 +10,7 @@ import msgspec
 from litestar import Request
 
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
-from reprieve.server.paths import Target
+from reprieve.server.paths import PathTarget
 from reprieve.stores.errors import BadRequest, TooLarge, UnsupportedMediaType
 from reprieve.texts import server as texts
 
@@ -112,7 +112,7 @@ def metadata_of(data: Mapping[str, Any]) -> dict[str, Any]:
     return metadata or {}
 
 
-def of_target(data: dict[str, Any], target: Target) -> dict[str, Any]:
+def of_target(data: dict[str, Any], target: PathTarget) -> dict[str, Any]:
     """An object as it belongs on a path: its kind, version, name and namespace filled in, and refused when others."""
     kind = check_type(data, target.resource.kind, target.api_version)
     metadata = dict(metadata_of(data))

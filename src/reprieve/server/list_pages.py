@@ -40,31 +40,31 @@ class ContinueExpired(Expired):
         return {**super().status(), "metadata": {"continue": again}}
 
 
-class Part(NamedTuple):
+class ListPart(NamedTuple):
     records: list[Record]
     version: int
     token: str
     left: int
 
 
-class Chunks:
+class ListPages:
     """The rests of lists, the youngest few of them. Records never change, so that keeping one costs a reference."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Listing] = OrderedDict()
 
-    def first(self, listing: Listing, limit: int) -> Part:
+    def first(self, listing: Listing, limit: int) -> ListPart:
         """The first part of a list; what is left is kept."""
         records, rest = listing.records[:limit], listing.records[limit:]
         if not rest:
-            return Part(records, listing.version, "", 0)
+            return ListPart(records, listing.version, "", 0)
         identity = secrets.token_urlsafe(12)
         self._kept[identity] = Listing(rest, listing.version)
         while len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
         last = records[-1]
         token = Token(listing.version, last.namespace, last.name, identity)
-        return Part(records, listing.version, token.encode(), len(rest))
+        return ListPart(records, listing.version, token.encode(), len(rest))
 
     def rest(self, token: Token) -> Listing | None:
         """What is left of a list. It stays: a client whose answer was lost may ask again. None: begin from now."""

@@ -7,9 +7,9 @@ from typing import Any
 from litestar import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from reprieve.manifests.kinds import KINDS, unit_name
+from reprieve.manifests.kinds import KINDS, written_name
 from reprieve.server.answers import json_answer, text_answer
-from reprieve.server.plane import History, Plane
+from reprieve.server.plane import HistoryReader, Plane
 from reprieve.server.queries import Query
 from reprieve.stores.errors import NotFound, Unavailable
 from reprieve.texts import server as texts
@@ -43,7 +43,7 @@ def unit_in(segments: list[str]) -> str:
     if not 3 <= len(parts) <= 4 or parts[0] not in KINDS or not all(parts[2:]):
         raise NotFound(texts.no_such_unit(path))
     kind, namespace, *name = parts
-    return unit_name(kind, namespace, "/".join(name))
+    return written_name(kind, namespace, "/".join(name))
 
 
 def explain(plane: Plane, segments: list[str]) -> Response[bytes]:
@@ -73,7 +73,7 @@ def decision(plane: Plane, identity: str) -> Response[bytes]:
     return json_answer(found)
 
 
-def history_of(plane: Plane) -> History:
+def history_of(plane: Plane) -> HistoryReader:
     if plane.history is None:
         raise Unavailable(texts.NO_HISTORY)
     return plane.history

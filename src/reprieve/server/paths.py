@@ -14,7 +14,7 @@ from reprieve.stores.errors import BadRequest, NotFound
 from reprieve.texts import server as texts
 
 
-class Target(NamedTuple):
+class PathTarget(NamedTuple):
     resource: Resource
     version: str
     namespace: str = ""
@@ -41,7 +41,7 @@ def segments_of(scope: Any) -> list[str]:
         raise BadRequest(texts.UNREADABLE_PATH) from error
 
 
-def target_of(segments: list[str]) -> Target:
+def target_of(segments: list[str]) -> PathTarget:
     """`api/v1/...` or `apis/GROUP/VERSION/...`: what it names."""
     root, *rest = segments
     if root == "api" and len(rest) > 1:
@@ -51,13 +51,13 @@ def target_of(segments: list[str]) -> Target:
     raise NotFound(texts.NO_SUCH_PATH)
 
 
-def _resolve(group: str, version: str, rest: list[str]) -> Target:
+def _resolve(group: str, version: str, rest: list[str]) -> PathTarget:
     namespace = ""
     inside = rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in ("status", "finalize"))
     if inside:
         namespace, rest = rest[1], rest[2:]
     if (group, version, rest) == ("", "v1", ["bindings"]) and namespace:
-        return Target(PODS, version, namespace, "", "binding")
+        return PathTarget(PODS, version, namespace, "", "binding")
     plural, name, subresource = (*rest, "", "")[:3]
     resource = RESOURCES.get((group, plural))
     if resource is None or version not in resource.versions or len(rest) > 3 or "" in rest:
@@ -66,4 +66,4 @@ def _resolve(group: str, version: str, rest: list[str]) -> Target:
         raise NotFound(texts.NO_SUCH_PATH)
     if subresource not in ("", *resource.subresources):
         raise NotFound(texts.no_such_subresource(resource.full_name, subresource))
-    return Target(resource, version, namespace, name, subresource)
+    return PathTarget(resource, version, namespace, name, subresource)

@@ -14,7 +14,7 @@ from reprieve.planning.planner import Planner
 from reprieve.stores.protocol import Store
 
 
-class History(Protocol):
+class HistoryReader(Protocol):
     """What was decided, and what happened to each unit. A unit is written as in plans: `Pod/default/a`."""
 
     def explain(self, unit: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Plane(Protocol):
     def clock(self) -> Clock: ...
 
     @property
-    def history(self) -> History | None:
+    def history(self) -> HistoryReader | None:
         """None: no history is kept."""
         ...
 

@@ -9,9 +9,9 @@ import msgspec
 from litestar import Response
 
 from reprieve.server import tables
-from reprieve.server.accepting import Form
+from reprieve.server.accepting import AnswerForm
 from reprieve.server.answers import Timeout, json_answer, raw_answer
-from reprieve.server.list_pages import Part, after, read_token
+from reprieve.server.list_pages import ListPart, after, read_token
 from reprieve.server.queries import LARGEST, Query
 from reprieve.server.requests import Call
 from reprieve.stores.errors import BadRequest, Expired
@@ -27,14 +27,14 @@ async def get(call: Call) -> Response[bytes]:
 def shown(call: Call, record: Record, code: int = 200, headers: dict[str, str] | None = None) -> Response[bytes]:
     """One object, in the form that is wanted."""
     match call.form:
-        case Form.TABLE:
+        case AnswerForm.TABLE:
             metadata = {"resourceVersion": str(record.version)}
             now = call.plane.clock()
             content = tables.table(record.resource, [record], now, include=include(call.query), metadata=metadata)
             return json_answer(content, code, headers)
-        case Form.METADATA:
+        case AnswerForm.METADATA:
             return json_answer(tables.partial(record), code, headers)
-        case Form.OBJECTS:
+        case AnswerForm.OBJECTS:
             return raw_answer(record.raw, code, headers)
 
 
@@ -46,16 +46,16 @@ async def list_objects(call: Call) -> Response[bytes]:
     return listed(call, await _part(call))
 
 
-async def _part(call: Call) -> Part:
+async def _part(call: Call) -> ListPart:
     limit = call.query.number("limit") or LARGEST
     token_text = call.query.text("continue")
     if not token_text:
-        return call.chunks.first(at_version(call.query, await selected(call)), limit)
+        return call.pages.first(at_version(call.query, await selected(call)), limit)
     if call.query.text("resourceVersion") not in ("", "0"):
         raise BadRequest(texts.CONTINUE_WITH_VERSION)
     token = read_token(token_text)
-    rest = call.chunks.rest(token)
-    return call.chunks.first(after(await selected(call), token) if rest is None else rest, limit)
+    rest = call.pages.rest(token)
+    return call.pages.first(after(await selected(call), token) if rest is None else rest, limit)
 
 
 async def selected(call: Call) -> Listing:
@@ -81,19 +81,19 @@ def at_version(query: Query, listing: Listing) -> Listing:
     return listing
 
 
-def listed(call: Call, part: Part) -> Response[bytes]:
+def listed(call: Call, part: ListPart) -> Response[bytes]:
     """A list, in the form that is wanted."""
     metadata = list_metadata(part, counted=not _selects(call.query))
     match call.form:
-        case Form.TABLE:
+        case AnswerForm.TABLE:
             now = call.plane.clock()
             resource, wanted = call.target.resource, include(call.query)
             return json_answer(tables.table(resource, part.records, now, include=wanted, metadata=metadata))
-        case Form.METADATA:
+        case AnswerForm.METADATA:
             items = [tables.partial(record) for record in part.records]
             head = {"kind": "PartialObjectMetadataList", "apiVersion": tables.META}
             return json_answer({**head, "metadata": metadata, "items": items})
-        case Form.OBJECTS:
+        case AnswerForm.OBJECTS:
             kind, api_version = f"{call.target.resource.kind}List", call.target.api_version
             return raw_answer(raw_list(kind, api_version, metadata, (record.raw for record in part.records)))
 
@@ -102,7 +102,7 @@ def _selects(query: Query) -> bool:
     return bool(query.text("labelSelector") or query.text("fieldSelector"))
 
 
-def list_metadata(part: Part, *, counted: bool) -> dict[str, Any]:
+def list_metadata(part: ListPart, *, counted: bool) -> dict[str, Any]:
     """How many are left is told only where no selector might have to be asked for it."""
     metadata: dict[str, Any] = {"resourceVersion": str(part.version)}
     if part.token:

@@ -10,9 +10,9 @@ from litestar import Request
 from reprieve.manifests.diagnosis import drop_nulls, unknown_fields
 from reprieve.manifests.kinds import READERS
 from reprieve.manifests.shapes import type_at
-from reprieve.server.accepting import Form
-from reprieve.server.list_pages import Chunks
-from reprieve.server.paths import Target
+from reprieve.server.accepting import AnswerForm
+from reprieve.server.list_pages import ListPages
+from reprieve.server.paths import PathTarget
 from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
 from reprieve.stores.errors import BadRequest, Invalid
@@ -23,10 +23,10 @@ from reprieve.texts import server as texts
 class Call(NamedTuple):
     plane: Plane
     request: Request[Any, Any, Any]
-    target: Target
+    target: PathTarget
     query: Query
-    form: Form
-    chunks: Chunks
+    form: AnswerForm
+    pages: ListPages
     stopping: asyncio.Event
 
     @property

@@ -24,10 +24,10 @@ from reprieve.stores.api import served
 Struct = type[msgspec.Struct]
 _SERVED: dict[Struct, Struct] = {
     meta.ObjectMeta: served.Metadata,
-    pods.Container: served.Container,
-    pods.PodSpec: served.PodSpec,
-    core.JobSpec: served.JobSpec,
-    core.Namespace: served.Namespace,
+    pods.Container: served.ServedContainer,
+    pods.PodSpec: served.ServedPodSpec,
+    core.JobSpec: served.ServedJobSpec,
+    core.Namespace: served.ServedNamespace,
 }
 _KEPT = Annotated[
     Any,

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from reprieve.server import tables
-from reprieve.server.accepting import Form
+from reprieve.server.accepting import AnswerForm
 from reprieve.server.answers import JSON, Streamed
 from reprieve.server.queries import LONGEST_WATCH
 from reprieve.server.reading import include, selected
@@ -24,7 +24,7 @@ from reprieve.server.requests import Call
 from reprieve.stores.api.selectors import field_selector, label_selector
 from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Versioned, Watch
-from reprieve.stores.records import Event, Record
+from reprieve.stores.records import Record, WatchEvent
 
 BOOKMARK_EVERY = 60.0
 _INITIAL_END = "k8s.io/initial-events-end"
@@ -42,7 +42,7 @@ async def watch(call: Call) -> Streamed:
     now = await selected(call)
     watching = call.store.watch(call.target.resource, since or now.version, call.target.namespace)
     selection = _Selection(call, now.records, since)
-    first = [Event("ADDED", record) for record in now.records] if not since else []
+    first = [WatchEvent("ADDED", record) for record in now.records] if not since else []
     opening = lines.events(first)
     if initial and bookmarks:
         opening += lines.bookmark(now.version, {_INITIAL_END: "true"})
@@ -77,7 +77,7 @@ class _Selection:
         """All that happened before the watch was opened has been told: from now on everything is known."""
         self._open = False
 
-    def translate(self, event: Event) -> Event | None:
+    def translate(self, event: WatchEvent) -> WatchEvent | None:
         """The event as this client has to see it; None: it is none of its business."""
         if self._all:
             return event
@@ -86,11 +86,11 @@ class _Selection:
         before = self._was_known(event)
         if matching:
             self._known.add(key)
-            return Event("MODIFIED" if before else "ADDED", event.record)
+            return WatchEvent("MODIFIED" if before else "ADDED", event.record)
         self._known.discard(key)
-        return Event("DELETED", event.record) if before else None
+        return WatchEvent("DELETED", event.record) if before else None
 
-    def _was_known(self, event: Event) -> bool:
+    def _was_known(self, event: WatchEvent) -> bool:
         """Whether the client knows the object; in doubt it does: better a deletion too many than one never told."""
         key = event.record.key
         doubtful = self._open and key not in self._told
@@ -112,13 +112,13 @@ class _Lines:
         self._clock: Callable[[], datetime] = call.plane.clock
         self._headings = True
 
-    def events(self, events: Iterable[Event]) -> bytes:
+    def events(self, events: Iterable[WatchEvent]) -> bytes:
         return b"".join(_line(event.type, self._object(event.record)) for event in events)
 
     def _object(self, record: Record) -> bytes:
-        if self._form is Form.OBJECTS:
+        if self._form is AnswerForm.OBJECTS:
             return record.raw
-        if self._form is Form.METADATA:
+        if self._form is AnswerForm.METADATA:
             return msgspec.json.encode(tables.partial(record))
         headings, self._headings = self._headings, False
         metadata = {"resourceVersion": str(record.version)}
@@ -132,7 +132,7 @@ class _Lines:
         if annotations:
             metadata["annotations"] = annotations
         mark = {"kind": self._resource.kind, "apiVersion": self._api_version, "metadata": metadata}
-        if self._form is Form.TABLE:
+        if self._form is AnswerForm.TABLE:
             mark = {"kind": "Table", "apiVersion": tables.META, "metadata": metadata, "rows": []}
         return _line("BOOKMARK", msgspec.json.encode(mark))
 

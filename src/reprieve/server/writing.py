@@ -10,7 +10,7 @@ from reprieve.manifests.kinds import PODS
 from reprieve.manifests.resource import Resource
 from reprieve.server import bodies
 from reprieve.server.answers import json_answer, raw_answer, success
-from reprieve.server.list_pages import Part
+from reprieve.server.list_pages import ListPart
 from reprieve.server.queries import PROPAGATIONS
 from reprieve.server.reading import list_metadata, raw_list, selected, shown
 from reprieve.server.requests import Call
@@ -70,7 +70,7 @@ async def _exists(call: Call) -> bool:
     return True
 
 
-class DeleteOptions(NamedTuple):
+class DeleteRequest(NamedTuple):
     """How something is to be deleted, and where: in the store, or in a rehearsal of it."""
 
     store: Store
@@ -119,22 +119,22 @@ async def delete_collection(call: Call) -> Response[bytes]:
             deleted.append((await options.delete(record.resource, record.name, record.namespace, record.uid)).raw)
         except NotFound:
             continue
-    metadata = list_metadata(Part([], listing.version, "", 0), counted=False)
+    metadata = list_metadata(ListPart([], listing.version, "", 0), counted=False)
     kind = f"{call.target.resource.kind}List"
     return raw_answer(raw_list(kind, call.target.api_version, metadata, deleted))
 
 
-async def read_delete_options(call: Call) -> DeleteOptions:
+async def read_delete_options(call: Call) -> DeleteRequest:
     """From the body where there is one, and from the query."""
     body = await bodies.read_object(call.request, optional=True)
     return delete_options(call, body)
 
 
-def delete_options(call: Call, body: dict[str, Any]) -> DeleteOptions:
+def delete_options(call: Call, body: dict[str, Any]) -> DeleteRequest:
     if body.get("kind", "DeleteOptions") != "DeleteOptions":
         raise BadRequest(texts.wrong_kind(str(body["kind"]), "DeleteOptions"))
     uid, version = _preconditions(body)
-    return DeleteOptions(_store_for(call, body), _grace(call, body), _propagation(call, body), uid, version)
+    return DeleteRequest(_store_for(call, body), _grace(call, body), _propagation(call, body), uid, version)
 
 
 def _propagation(call: Call, body: dict[str, Any]) -> Propagation:

@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import Expired
-from reprieve.stores.records import Event, Listing, Record
+from reprieve.stores.records import Listing, Record, WatchEvent
 
 PatchType = Literal["json", "merge", "strategic", "apply"]
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -39,11 +39,11 @@ class Watch:
 
     def __init__(self, signal: asyncio.Event | None = None) -> None:
         self.signal = signal or asyncio.Event()
-        self._arrived: deque[Event] = deque()
+        self._arrived: deque[WatchEvent] = deque()
         self._failure: Exception | None = None
         self.closed = False
 
-    def feed(self, event: Event) -> None:
+    def feed(self, event: WatchEvent) -> None:
         """For stores: something happened."""
         self._arrived.append(event)
         self.signal.set()
@@ -61,7 +61,7 @@ class Watch:
         """Whether there is nothing to take, and nothing has gone wrong."""
         return not self._arrived and self._failure is None
 
-    def take(self) -> list[Event]:
+    def take(self) -> list[WatchEvent]:
         """All that has arrived, without waiting; raises when the watch has failed and nothing is left."""
         if not self._arrived and self._failure is not None:
             raise self._failure
@@ -75,7 +75,7 @@ class Watch:
             self._failure = Expired("the watch was closed")
         self.signal.set()
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
+    async def __aiter__(self) -> AsyncIterator[WatchEvent]:
         """One event after the other, waiting for them; for a watch that does not share its signal."""
         while True:
             self.signal.clear()

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from reprieve.manifests.kinds import READERS, unit_name
+from reprieve.manifests.kinds import READERS, written_name
 from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import Resource
 
@@ -56,7 +56,7 @@ class Record:
     @property
     def unit(self) -> str:
         """How people and plans write it: `Pod/default/a`."""
-        return unit_name(self.resource.kind, self.namespace, self.name)
+        return written_name(self.resource.kind, self.namespace, self.name)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def record_from(resource: Resource, data: dict[str, Any], manifest: Any = None) 
     )
 
 
-class Event(NamedTuple):
+class WatchEvent(NamedTuple):
     """Something happened to an object; a deleted one is given as it last was, at the version of its deletion."""
 
     type: EventType

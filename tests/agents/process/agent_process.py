@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from reprieve.agents.process.containers import ContainerSpec, Directory
-from reprieve.agents.process.processes import Container
+from reprieve.agents.process.processes import ContainerProcess
 
 
 async def main(root: Path, count: int) -> None:
     spec = msgspec.json.decode(sys.stdin.buffer.read(), type=ContainerSpec)
     print("begin", flush=True)
     for attempt in range(count):
-        container = await Container.start(Directory.of(root, spec.pod.uid, spec.name, attempt), spec)
+        container = await ContainerProcess.start(Directory.of(root, spec.pod.uid, spec.name, attempt), spec)
         print(container.pid, flush=True)
     await asyncio.sleep(600)
 

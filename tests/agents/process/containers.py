@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reprieve.agents.process.containers import ContainerSpec, Directory, PodIdentity
 from reprieve.agents.process.environment import environment
-from reprieve.agents.process.processes import Container
+from reprieve.agents.process.processes import ContainerProcess
 from reprieve.agents.process.remains import marked
 from reprieve.agents.process.shim.process_table import Process, living, send
 
@@ -34,10 +34,10 @@ class World:
         settings = {"environment": variables, "working_directory": str(self.root), **more}
         return ContainerSpec(pod=self.pod, name=name, command=command, **settings)  # type: ignore[arg-type]
 
-    async def start(self, *command: str, name: str = "main", **more: object) -> Container:
-        return await Container.start(self.directory(name), self.spec(*command, name=name, **more))
+    async def start(self, *command: str, name: str = "main", **more: object) -> ContainerProcess:
+        return await ContainerProcess.start(self.directory(name), self.spec(*command, name=name, **more))
 
-    async def shell(self, script: str, name: str = "main", **more: object) -> Container:
+    async def shell(self, script: str, name: str = "main", **more: object) -> ContainerProcess:
         return await self.start("/bin/sh", "-c", script, name=name, **more)
 
     def processes(self) -> list[int]:

@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reprieve.agents.process.containers import Directory, Identity, Record, directories
+from reprieve.agents.process.containers import ContainerRecord, Directory, Identity, directories
 from reprieve.agents.process.logs import read_log
-from reprieve.agents.process.processes import Container
+from reprieve.agents.process.processes import ContainerProcess
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim import process_table
 from tests.agents.process.containers import World, filled, gone, until
@@ -50,13 +50,13 @@ def started_by_a_killed_agent(here: World, script: str) -> int:
         return int(agent.stdout.readline())
 
 
-async def adopted(directory: Directory) -> Container:
-    container = await Container.adopt(directory)
+async def adopted(directory: Directory) -> ContainerProcess:
+    container = await ContainerProcess.adopt(directory)
     assert container is not None
     return container
 
 
-def record_of(container: Container) -> Record:
+def record_of(container: ContainerProcess) -> ContainerRecord:
     record = container.directory.record()
     assert record is not None
     return record
@@ -174,7 +174,7 @@ def test_a_number_that_was_used_again_is_not_taken_for_ours(here: World, confuse
             directory = here.directory()
             directory.create()
             directory.write(files.CONTAINER, here.spec("sleep", "600"))
-            directory.write(files.PROCESS, Record(boot, claimed, claimed, "2026-01-01T00:00:00Z"))
+            directory.write(files.PROCESS, ContainerRecord(boot, claimed, claimed, "2026-01-01T00:00:00Z"))
             container = await adopted(directory)
             ended = await container.terminate(0)
             assert ended.exit_code == 137
@@ -195,10 +195,10 @@ def test_a_signal_reaches_only_the_process_that_was_meant() -> None:
 def test_what_was_never_started_can_be_started_later(here: World) -> None:
     async def scene() -> None:
         directory = here.directory()
-        assert await Container.adopt(directory) is None
+        assert await ContainerProcess.adopt(directory) is None
         directory.create()
         directory.write(files.CONTAINER, here.spec("sh"))
-        assert await Container.adopt(directory) is None
+        assert await ContainerProcess.adopt(directory) is None
         assert (await (await here.shell("exit 3")).wait()).exit_code == 3
 
     asyncio.run(scene())
@@ -210,7 +210,7 @@ def test_a_damaged_file_says_as_little_as_none(here: World, name: str) -> None:
         directory = here.directory()
         directory.create()
         directory.file(name).write_bytes(b'{"exitCode": 0, "rea')
-        assert await Container.adopt(directory) is None
+        assert await ContainerProcess.adopt(directory) is None
 
     asyncio.run(scene())
 
@@ -247,7 +247,7 @@ def test_an_agent_killed_at_any_moment_leaves_only_what_can_be_found_again(here:
             root = here.root / "pods"
             with an_agent(here, "sleep", "600", count=100):
                 time.sleep(chance.uniform(0, 0.08))
-            found = [await Container.adopt(directory) for directory in directories(root)]
+            found = [await ContainerProcess.adopt(directory) for directory in directories(root)]
             running = [container for container in found if container is not None and container.running]
             assert {process.parent for process in commands(here)} == {record_of(one).shim.pid for one in running}
             for container in running:

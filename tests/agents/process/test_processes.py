@@ -13,14 +13,14 @@ import pytest
 
 from reprieve.agents.process.containers import AlreadyStarted, Directory, InvalidContainer
 from reprieve.agents.process.logs import read_log
-from reprieve.agents.process.processes import Container, discard, stop_all
+from reprieve.agents.process.processes import ContainerProcess, discard, stop_all
 from tests.agents.process.containers import World, filled, gone, until
 
 STANDARD_SIGNALS = (1 << 31) - 1
 DEAF = "trap '' TERM; echo ready > deaf; while :; do sleep 1; done"
 
 
-def output(container: Container) -> str:
+def output(container: ContainerProcess) -> str:
     return b"".join(read_log(container.directory)).decode()
 
 
@@ -353,7 +353,7 @@ def test_what_cannot_run_is_refused_before_anything_is_made(here: World, change:
     async def scene() -> None:
         spec = msgspec.structs.replace(here.spec("true"), **change)
         with pytest.raises(InvalidContainer, match=want):
-            await Container.start(here.directory(), spec)
+            await ContainerProcess.start(here.directory(), spec)
         assert not (here.root / "pods").exists()
 
     asyncio.run(scene())

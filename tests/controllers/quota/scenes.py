@@ -17,7 +17,7 @@ from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.status import QuotaStatus
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import EVENTS, PODS, QUOTA_WORKLOADS, resource_of
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, precise_timestamp, run_virtually
@@ -30,7 +30,7 @@ from tests.builders.quota import flavor, queue
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 GPU_NODES = {"pool": "gpu"}
 TOLERATION = {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}
-CONTROLLERS: tuple[type[Controller], ...] = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaStatus, JobController)
+CONTROLLERS: tuple[type[BaseController], ...] = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaStatus, JobController)
 """What runs; nobody collects garbage unless a test asks for it."""
 _PATIENCE = 4000
 Before = Callable[[tuple[Any, ...]], Coroutine[Any, Any, None]]
@@ -98,7 +98,7 @@ class Scene:
         self._running = [asyncio.create_task(kind(observed, self.clock).run()) for kind in CONTROLLERS]
         return observed
 
-    def also(self, kind: type[Controller]) -> None:
+    def also(self, kind: type[BaseController]) -> None:
         """One more controller, that does not end with the others."""
         self._tasks.append(asyncio.create_task(kind(self.observed, self.clock).run()))
 
@@ -141,7 +141,7 @@ class Scene:
 
     def now(self, resource: Resource) -> list[Record]:
         """All of a kind, without waiting: for checks between two writes."""
-        return list(self.store._journal.shelf(resource).records(""))
+        return list(self.store._journal.of_kind(resource).records(""))
 
     async def workload(self) -> Record:
         """The only one."""

@@ -17,7 +17,7 @@ from reprieve.policies.queue import laws
 from reprieve.policies.queue.pods import application, held, required_node
 from reprieve.policies.queue.policy import WITHIN_FENCE, PodInQueueView, QueuePolicy
 from reprieve.policies.queue.search import Price, QueueSearch
-from reprieve.policies.queue.standing import CLOSED, Standing
+from reprieve.policies.queue.standing import CLOSED, QueueStanding
 from reprieve.policies.registry import Policies
 from reprieve.world import World
 from tests.builders.queues import NOON, at, decide_for, policies_over
@@ -39,7 +39,7 @@ def asked(seed: int) -> tuple[QueuePolicy, PodInQueueView]:
 @given(seeds)
 def test_every_queue_stands_as_the_laws_say(seed: int) -> None:
     policy, view = asked(seed)
-    standing = Standing(policy.columns.figures, view)
+    standing = QueueStanding(policy.columns.figures, view)
     for queue in policy.tree.queues:
         if queue is view.queue or queue in view.queue.path:
             continue

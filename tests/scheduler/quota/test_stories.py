@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.configuration import FairSharing, Quota, Settings
+from reprieve.configuration import FairSharingSettings, QuotaSettings, Settings
 from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, PODS, QUOTA_WORKLOADS
 from reprieve.stores.records import Record
@@ -308,7 +308,10 @@ def test_a_wait_before_preemption_is_over_at_its_moment_without_another_event(wh
         await plane.passes(5)
         assert await _running(plane, "high") == 1
 
-    live(story, Settings(validate=True, quota=Quota(wait_before_preemption_seconds=40 if where == "settings" else 0)))
+    live(
+        story,
+        Settings(validate=True, quota=QuotaSettings(wait_before_preemption_seconds=40 if where == "settings" else 0)),
+    )
 
 
 def test_a_victim_cannot_slip_back_before_whoever_it_made_way_for() -> None:
@@ -346,7 +349,7 @@ def test_who_preempts_for_a_few_pods_is_not_admitted_with_many() -> None:
         assert min(sizes) > 0, "each has a share"
         assert len(await plane.events("Preempted")) == 1
 
-    live(story, Settings(validate=True, fair_sharing=FairSharing(enable=True)))
+    live(story, Settings(validate=True, fair_sharing=FairSharingSettings(enable=True)))
 
 
 def test_quota_that_is_raised_serves_who_waits_at_once() -> None:

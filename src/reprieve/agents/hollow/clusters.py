@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from reprieve.agents.hollow.nodes import RUN_SECONDS, seconds_in
-from reprieve.controllers.runner import Controller, earliest
+from reprieve.controllers.runner import BaseController, earliest
 from reprieve.engine.clusters import Usage
 from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
@@ -58,7 +58,7 @@ def hollow_cluster(
     return {"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "metadata": metadata, "spec": {}}
 
 
-class HollowClusters(Controller):
+class HollowClusters(BaseController):
     """Plays all clusters that carry its annotation."""
 
     component = "hollow-clusters"

@@ -28,7 +28,7 @@ from reprieve.agents.process.node import HEARTBEAT, new_node, set_labels, set_re
 from reprieve.agents.process.pods import STOP_GRACE, PodWorker
 from reprieve.agents.process.shim_starter import shim_lives
 from reprieve.controllers.pods.templates import is_finished
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.problems import ReprieveError
 from reprieve.model.clock import Clock
@@ -50,7 +50,7 @@ class AgentRunsAlready(ReprieveError):
     """Two agents must not look after the same containers."""
 
 
-class ProcessAgent(Controller):
+class ProcessAgent(BaseController):
     """Runs the pods of one node, which is this machine."""
 
     component = "process-agent"

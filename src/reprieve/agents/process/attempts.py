@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit
-from reprieve.agents.process.processes import Container
+from reprieve.agents.process.processes import ContainerProcess
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim_starter import shim_lives
 from reprieve.agents.process.specs import CannotRun, NotYet
@@ -22,19 +22,19 @@ KILLED = 137
 _TERMINATED = 143
 
 
-async def refused(directory: Directory, spec: ContainerSpec, problem: CannotRun) -> Container:
+async def refused(directory: Directory, spec: ContainerSpec, problem: CannotRun) -> ContainerProcess:
     """An attempt that ended before it began, kept like any other."""
     now = files.timestamp()
     directory.create()
     directory.write(files.CONTAINER, spec)
     directory.write(files.EXIT, Exit(files.NOT_STARTED, problem.reason, now, now, str(problem)), durable=True)
-    container = await Container.adopt(directory)
+    container = await ContainerProcess.adopt(directory)
     if container is None:
         raise NotYet(str(problem), problem.reason)
     return container
 
 
-async def settled(container: Container) -> Container:
+async def settled(container: ContainerProcess) -> ContainerProcess:
     """One that has ended already is known to have."""
     if container.directory.exit() is not None or not shim_lives(container.directory):
         await container.wait()

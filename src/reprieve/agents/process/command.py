@@ -22,13 +22,13 @@ from reprieve.agents.process.specs import (
     CREATE_ERROR,
     CannotRun,
     ContainerTask,
+    ContainerVariable,
     FieldReference,
     KeyReference,
     MapReference,
     NotYet,
     ResourceReference,
     ValueSource,
-    Variable,
     VariableSource,
 )
 from reprieve.manifests.kinds import CONFIG_MAPS
@@ -121,7 +121,7 @@ class _Variables:
                 found.append((variable.name, value))
         return found
 
-    async def _value(self, variable: Variable) -> str | None:
+    async def _value(self, variable: ContainerVariable) -> str | None:
         """None: it is optional, and there is nothing. Only what the manifest itself says may refer to variables."""
         if variable.value_from is None:
             return variable.value or ""

@@ -102,7 +102,7 @@ class Identity(msgspec.Struct, frozen=True):
         return process_table.started(self.pid) == self.started != ""
 
 
-class Record(msgspec.Struct, frozen=True, rename="camel"):
+class ContainerRecord(msgspec.Struct, frozen=True, rename="camel"):
     """The processes of a container, as its shim wrote them down."""
 
     boot: str
@@ -115,7 +115,7 @@ class Record(msgspec.Struct, frozen=True, rename="camel"):
         return self.boot == process_table.boot()
 
 
-Stored = TypeVar("Stored", ContainerSpec, Exit, Record)
+Stored = TypeVar("Stored", ContainerSpec, Exit, ContainerRecord)
 
 
 class Directory(msgspec.Struct, frozen=True):
@@ -142,8 +142,8 @@ class Directory(msgspec.Struct, frozen=True):
     def spec(self) -> ContainerSpec | None:
         return self._read(files.CONTAINER, ContainerSpec)
 
-    def record(self) -> Record | None:
-        return self._read(files.PROCESS, Record)
+    def record(self) -> ContainerRecord | None:
+        return self._read(files.PROCESS, ContainerRecord)
 
     def exit(self) -> Exit | None:
         return self._read(files.EXIT, Exit)

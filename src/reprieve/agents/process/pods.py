@@ -20,7 +20,7 @@ from reprieve.agents.process.specs import CONFIG_ERROR, CREATE_ERROR, PodTask
 from reprieve.agents.process.status import (
     CRASH_LOOP,
     Outcome,
-    View,
+    PodStanding,
     last_outcome,
     outcome_of,
     started_text,
@@ -29,7 +29,7 @@ from reprieve.agents.process.status import (
 )
 from reprieve.agents.process.workers import OVER, Worker, any_running
 from reprieve.controllers.pods.templates import is_finished
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.model.clock import moment_of
 from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
@@ -47,7 +47,7 @@ _NEVER_RAN = ("StartError", CONFIG_ERROR, CREATE_ERROR)
 class PodWorker(Worker):
     """Looks after one pod; without a record, after what is left of one."""
 
-    def __init__(self, controller: Controller, around: Surroundings, uid: str, pod: Record | None) -> None:
+    def __init__(self, controller: BaseController, around: Surroundings, uid: str, pod: Record | None) -> None:
         super().__init__(uid, pod)
         self._controller, self._around = controller, around
         self._began = controller.clock()
@@ -204,7 +204,7 @@ class PodWorker(Worker):
     async def _write(self, pod: Record, task: PodTask, slots: list[Slot], outcome: Outcome | None = None) -> Record:
         now = self._controller.clock()
         began = started_text(pod.data.get("status", {}), self._began)
-        view = View(task, slots, now, began, outcome, resting=self._stopping)
+        view = PodStanding(task, slots, now, began, outcome, resting=self._stopping)
         written = await self._controller.modify_status(pod, lambda status: write_status(status, view))
         if self._pod is not None and written.version > self._pod.version:
             self._pod = written

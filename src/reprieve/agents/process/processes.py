@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 import psutil
 
-from reprieve.agents.process.containers import AlreadyStarted, ContainerSpec, Directory, Exit, Identity, Record
+from reprieve.agents.process.containers import AlreadyStarted, ContainerRecord, ContainerSpec, Directory, Exit, Identity
 from reprieve.agents.process.remains import end_remains, send
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim_starter import shim_lives, start_shim
@@ -24,7 +24,7 @@ _BETWEEN_KILLS = 0.2
 _KILLED = files.SIGNALLED + signal.SIGKILL
 
 
-class Container:
+class ContainerProcess:
     """One container, running or ended. Whoever drops it while it runs calls `close`, which leaves the work alone."""
 
     def __init__(self, directory: Directory, spec: ContainerSpec, *, child: int | None = None) -> None:
@@ -163,7 +163,7 @@ class Container:
         return ending
 
 
-async def stop_all(stops: Iterable[tuple[Container, float]]) -> list[Exit]:
+async def stop_all(stops: Iterable[tuple[ContainerProcess, float]]) -> list[Exit]:
     """End containers together, each with its own seconds of grace; the whole takes as long as the slowest."""
     return list(await asyncio.gather(*(container.terminate(grace) for container, grace in stops)))
 
@@ -178,7 +178,7 @@ def discard(directory: Directory) -> None:
             parent.rmdir()
 
 
-def _unseen(directory: Directory, record: Record | None) -> Exit:
+def _unseen(directory: Directory, record: ContainerRecord | None) -> Exit:
     now = files.timestamp()
     if record is None:
         message = f"the command was not started: its shim ended. {_last_complaint(directory)}".rstrip()
@@ -197,7 +197,7 @@ def _last_complaint(directory: Directory) -> str:
     return lines[-1] if lines else ""
 
 
-def _watchable(record: Record | None, child: int | None) -> int | None:
+def _watchable(record: ContainerRecord | None, child: int | None) -> int | None:
     """A descriptor that can be read once the shim is gone; None where only its lock can tell."""
     if not hasattr(os, "pidfd_open"):
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import psutil
 
-from reprieve.agents.process.containers import ContainerSpec, Record
+from reprieve.agents.process.containers import ContainerRecord, ContainerSpec
 from reprieve.agents.process.environment import CONTAINER_NAME, POD_UID
 
 _ROUNDS = 100
@@ -33,7 +33,7 @@ def marked(pod_uid: str, container: str | None = None) -> list[int]:
     return sorted(_marked(_living(), marks))
 
 
-def end_remains(spec: ContainerSpec, record: Record | None) -> list[int]:
+def end_remains(spec: ContainerSpec, record: ContainerRecord | None) -> list[int]:
     """Kill everything that comes from a container whose shim is gone; returns what could not be ended."""
     remains: list[psutil.Process] = []
     for _ in range(_ROUNDS):
@@ -52,7 +52,7 @@ def send(processes: Iterable[psutil.Process], number: int) -> None:
             process.send_signal(number)
 
 
-def _remains(spec: ContainerSpec, record: Record | None) -> list[psutil.Process]:
+def _remains(spec: ContainerSpec, record: ContainerRecord | None) -> list[psutil.Process]:
     """What carries the mark or is on record, and what shares a session or an ancestor with that.
 
     The shim began a session of its own, and everything in it, or in one begun by any of its processes, comes from it.

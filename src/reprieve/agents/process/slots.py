@@ -29,7 +29,7 @@ from reprieve.agents.process.attempts import (
 )
 from reprieve.agents.process.command import Surroundings, identity_of, owner_of, specification
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit, attempts
-from reprieve.agents.process.processes import Container, discard
+from reprieve.agents.process.processes import ContainerProcess, discard
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.specs import CREATE_ERROR, CannotRun, ContainerTask, NotYet, RestartPolicy
 from reprieve.model.backoff import Backoff
@@ -50,7 +50,7 @@ class Slot:
     def __init__(self, around: Surroundings, uid: str, data: Mapping[str, Any], role: Role) -> None:
         self.name: str = data["name"]
         self.data, self.role, self.uid = data, role, uid
-        self.container: Container | None = None
+        self.container: ContainerProcess | None = None
         self.exit: Exit | None = None
         self.last: Exit | None = None
         self.restarts, self.back_off = 0, 0
@@ -114,7 +114,7 @@ class Slot:
         """Find the last attempt again; what only the status knows of has been lost."""
         kept = attempts(self._around.root, self.uid, self.name)
         while kept and self.container is None:
-            found = await Container.adopt(kept.pop())
+            found = await ContainerProcess.adopt(kept.pop())
             if found is not None:
                 self._hold(await settled(found), ended)
         if self.container is None:
@@ -124,7 +124,7 @@ class Slot:
         before = kept[-1].exit() if kept else None
         self.last = as_seen(before, kept[-1]) if before is not None else None
 
-    def _hold(self, container: Container, ended: Callable[[], object]) -> None:
+    def _hold(self, container: ContainerProcess, ended: Callable[[], object]) -> None:
         self.container = container
         self.exit, self.hindrance, self._ends_at = None, None, None
         self.asked = self.disrupted = False
@@ -170,7 +170,7 @@ class Slot:
         for old in kept[:-1]:
             discard(old)
 
-    async def _begin(self, pod: Record, directory: Directory) -> Container:
+    async def _begin(self, pod: Record, directory: Directory) -> ContainerProcess:
         counted = self._counted()
         home = directory.file(_HOME)
         try:
@@ -180,7 +180,7 @@ class Slot:
             return await settled(await refused(directory, msgspec.structs.replace(empty, **counted), problem))
         directory.create()
         home.mkdir(mode=0o700, exist_ok=True)
-        return await settled(await Container.start(directory, msgspec.structs.replace(spec, **counted)))
+        return await settled(await ContainerProcess.start(directory, msgspec.structs.replace(spec, **counted)))
 
     def _counted(self) -> dict[str, int]:
         if not self.started:

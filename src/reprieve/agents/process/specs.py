@@ -36,55 +36,55 @@ class NotYet(ReprieveError):
         self.reason = reason
 
 
-class Model(msgspec.Struct, rename="camel"):
+class SpecModel(msgspec.Struct, rename="camel"):
     """Part of a manifest; what is not read is passed over."""
 
 
-class FieldReference(Model):
+class FieldReference(SpecModel):
     field_path: str
 
 
-class ResourceReference(Model):
+class ResourceReference(SpecModel):
     resource: str
     container_name: str = ""
     divisor: str | int | float | None = None
 
 
-class KeyReference(Model):
+class KeyReference(SpecModel):
     key: str
     name: str = ""
     optional: bool | None = None
 
 
-class ValueSource(Model):
+class ValueSource(SpecModel):
     field_ref: FieldReference | None = None
     resource_field_ref: ResourceReference | None = None
     config_map_key_ref: KeyReference | None = None
 
 
-class Variable(Model):
+class ContainerVariable(SpecModel):
     name: str
     value: str | None = None
     value_from: ValueSource | None = None
 
 
-class MapReference(Model):
+class MapReference(SpecModel):
     name: str = ""
     optional: bool | None = None
 
 
-class VariableSource(Model):
+class VariableSource(SpecModel):
     prefix: str | None = None
     config_map_ref: MapReference | None = None
 
 
-class ContainerTask(Model):
+class ContainerTask(SpecModel):
     """One container, as far as a process can be made of it."""
 
     name: str
     command: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
-    env: tuple[Variable, ...] | None = None
+    env: tuple[ContainerVariable, ...] | None = None
     env_from: tuple[VariableSource, ...] | None = None
     working_dir: str | None = None
 
@@ -96,7 +96,7 @@ class ContainerTask(Model):
             raise CannotRun(texts.not_readable(problem)) from None
 
 
-class PodTask(Model):
+class PodTask(SpecModel):
     """What a pod says about its life."""
 
     containers: tuple[Data, ...]

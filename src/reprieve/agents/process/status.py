@@ -68,7 +68,7 @@ def wanted(slots: Sequence[Slot]) -> Iterator[Slot]:
             return
 
 
-class View(NamedTuple):
+class PodStanding(NamedTuple):
     """A pod as its agent sees it at one moment."""
 
     task: PodTask
@@ -80,7 +80,7 @@ class View(NamedTuple):
     """Whether nothing is started any more: containers that ended say so, and not when they would start again."""
 
 
-def write_status(status: Data, view: View) -> None:
+def write_status(status: Data, view: PodStanding) -> None:
     """What the status is now to say. An end is written once, and stays."""
     if status.get("phase") in ENDED:
         return
@@ -101,7 +101,7 @@ def _phase(slots: Sequence[Slot]) -> str:
     return "Running" if any(slot.started for slot in slots if slot.role == "main") else "Pending"
 
 
-def _conditions(known: list[Data], view: View) -> list[Data]:
+def _conditions(known: list[Data], view: PodStanding) -> list[Data]:
     steps = [slot for slot in view.slots if slot.role == "init"]
     initialized = all(slot.succeeded for slot in steps)
     ready = view.outcome is None and all(slot.running for slot in view.slots if slot.role != "init")
@@ -115,11 +115,11 @@ def _conditions(known: list[Data], view: View) -> list[Data]:
     return with_conditions(known, changes, now=view.now)
 
 
-def _not_ready(view: View) -> str:
+def _not_ready(view: PodStanding) -> str:
     return "PodFailed" if view.outcome is not None else "ContainersNotReady"
 
 
-def container_status(slot: Slot, view: View) -> Data:
+def container_status(slot: Slot, view: PodStanding) -> Data:
     waiting = _waiting(slot, view)
     entry: Data = {
         "name": slot.name,
@@ -138,7 +138,7 @@ def container_status(slot: Slot, view: View) -> Data:
     return entry
 
 
-def _waiting(slot: Slot, view: View) -> Data | None:
+def _waiting(slot: Slot, view: PodStanding) -> Data | None:
     """Why it does not run, when it is going to; None: it runs, or has ended."""
     if slot.running or view.outcome is not None:
         return None if slot.started else {"reason": "PodInitializing"}

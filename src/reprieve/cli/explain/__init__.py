@@ -11,7 +11,7 @@ from reprieve.cli.explain.files import explain_files
 from reprieve.cli.explain.live import explain_live
 from reprieve.cli.options import Config, Form, Gates, Namespace, Now, OptionalFiles, Server, Token, settings_from
 from reprieve.cli.output import print_object
-from reprieve.cli.plan import Format, Output, print_warnings
+from reprieve.cli.plan import Format, PlanOutput, print_warnings
 from reprieve.cli.usage import BadUsage
 from reprieve.texts import cli as texts
 
@@ -33,7 +33,7 @@ def explain(
     now: Now = None,
     config: Config = None,
     feature_gates: Gates = None,
-    output: Format = Output.text,
+    output: Format = PlanOutput.text,
     namespace: Namespace = None,
     server: Server = None,
     token: Token = None,
@@ -48,7 +48,7 @@ def explain(
     if asked is None or (unit and about):
         raise BadUsage(texts.WHICH_UNIT)
     if filename:
-        if output is not Output.text:
+        if output is not PlanOutput.text:
             raise BadUsage(texts.NO_STRUCTURE)
         lines, warnings = explain_files(filename, asked, why_not, now, settings_from(config, feature_gates))
         print_warnings(warnings)
@@ -58,7 +58,7 @@ def explain(
         raise BadUsage(texts.FILES_ONLY)
     with connected(server, token) as client:
         told, text = explain_live(client, asked, why_not, namespace)
-    if output is Output.text:
+    if output is PlanOutput.text:
         typer.echo(text)
     else:
         print_object(told, Form(output.value))

@@ -13,7 +13,7 @@ from reprieve.cli.kinds import unit_in
 from reprieve.cli.logs import owners_of, pods_of
 from reprieve.cli.show import show_decision, show_spared, table
 from reprieve.client.errors import Refused
-from reprieve.manifests.kinds import EVENTS, QUOTA_WORKLOADS, unit_name
+from reprieve.manifests.kinds import EVENTS, QUOTA_WORKLOADS, written_name
 from reprieve.manifests.resource import Resource
 from reprieve.planning.result import Decision
 from reprieve.texts import history
@@ -29,10 +29,10 @@ _MOST_UNITS = 5
 def explain_live(client: Client, word: str, why_not: str | None, namespace: str | None) -> tuple[Any, str]:
     """What the server tells, as data and as text."""
     resource, place, name = unit_in(word, namespace)
-    unit = unit_name(resource.kind, place, name)
+    unit = written_name(resource.kind, place, name)
     if why_not is not None:
         other_resource, other_place, other_name = unit_in(why_not, namespace)
-        other = unit_name(other_resource.kind, other_place, other_name)
+        other = written_name(other_resource.kind, other_place, other_name)
         told = client.explain(unit)
         return told, "\n".join(_why_not(told, other))
     if resource.kind in _OWNERS:
@@ -105,7 +105,7 @@ def _explain_owner(client: Client, resource: Resource, namespace: str, name: str
     """A Job is scheduled as its pods, or as the workload that waits in a queue for it: each is explained."""
     owner = client.get(resource, name, namespace)
     units = [*_workloads(client, owner), *_pods(client, owner)]
-    owner_name = unit_name(resource.kind, namespace, name)
+    owner_name = written_name(resource.kind, namespace, name)
     told = [found for unit in units if (found := _known(client, unit)) is not None]
     if not told:
         raise Refused(history.owns_nothing_known(owner_name))
@@ -130,7 +130,7 @@ def _latest(told: Data) -> str:
 def _workloads(client: Client, owner: Data) -> list[str]:
     namespace, uid = owner["metadata"].get("namespace", ""), owner["metadata"]["uid"]
     items = client.items(QUOTA_WORKLOADS, namespace)
-    return [unit_name("Workload", namespace, item["metadata"]["name"]) for item in items if uid in owners_of(item)]
+    return [written_name("Workload", namespace, item["metadata"]["name"]) for item in items if uid in owners_of(item)]
 
 
 def _pods(client: Client, owner: Data) -> list[str]:
@@ -141,4 +141,4 @@ def _pods(client: Client, owner: Data) -> list[str]:
     own = re.compile(rf"{re.escape(metadata['name'])}(-\d+)?(-[a-z0-9]{{1,10}})?-[a-z0-9]{{5}}")
     events = client.items(EVENTS, namespace, fields="involvedObject.kind=Pod")
     names |= {name for event in events if own.fullmatch(name := event["involvedObject"].get("name", ""))}
-    return [unit_name("Pod", namespace, name) for name in sorted(names)]
+    return [written_name("Pod", namespace, name) for name in sorted(names)]

@@ -21,7 +21,7 @@ from rich.console import Console
 from reprieve.agents.process.machine import node_name
 from reprieve.cli.address import Address, default_directory, leave_address, read_address, remove_address
 from reprieve.cli.up.nodes import HollowNodes, make_nodes
-from reprieve.cli.up.view import View
+from reprieve.cli.up.view import LiveView
 from reprieve.cli.usage import BadUsage
 from reprieve.client.applying import apply
 from reprieve.client.connection import Client
@@ -89,7 +89,7 @@ async def _until(stop: asyncio.Event, serving: Serving, work: Coroutine[Any, Any
 
 async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Console) -> None:
     """What happens while it runs: manifests are applied, then everything is shown; a demo shows itself."""
-    view = None if setup.demo else View(plane, console)
+    view = None if setup.demo else LiveView(plane, console)
     if setup.manifests:
         await asyncio.to_thread(_apply, serving.url, setup.token, setup.manifests, console)
     while not plane.ready:
@@ -104,7 +104,7 @@ async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Co
     try:
         if console.is_terminal:
             console.print(texts.DEMO_OVER)
-            await View(plane, console).run()
+            await LiveView(plane, console).run()
     finally:
         if not whole:
             raise typer.Exit(_FAILED)

@@ -48,7 +48,7 @@ class Decisions:
         return list(reversed(fresh)), number - len(fresh)
 
 
-class View:
+class LiveView:
     """Shows until it is cancelled."""
 
     def __init__(self, plane: ControlPlane, console: Console) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from reprieve.configuration import Settings
 from reprieve.controllers.federation.bindings import ASKED_ANNOTATION, binding_name, make_binding
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.manifests.karmada import (
     CLUSTER_POLICY_ANNOTATION,
     POLICY_ANNOTATION,
@@ -58,7 +58,7 @@ _POLICY_ANNOTATIONS = (POLICY_ANNOTATION, POLICY_NAMESPACE_ANNOTATION, CLUSTER_P
 _OWNED = ("resource", "replicas", "replicaRequirements", "placement", "schedulerName", "schedulePriority")
 
 
-class Detector(Controller):
+class Detector(BaseController):
     """Reconciles templates, by kind, namespace and name."""
 
     component = "binding-controller"

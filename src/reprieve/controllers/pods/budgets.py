@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reprieve.controllers.pods.templates import is_finished, is_ready
-from reprieve.controllers.runner import Controller, own_key, patience_for
+from reprieve.controllers.runner import BaseController, own_key, patience_for
 from reprieve.manifests.core import PodDisruptionBudgetSpec
 from reprieve.manifests.kinds import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
 from reprieve.model.clock import Clock, moment_of
@@ -28,7 +28,7 @@ _REMEMBERED = timedelta(minutes=2)
 _ANY = ("", "")
 
 
-class BudgetController(Controller):
+class BudgetController(BaseController):
     component = "disruption-controller"
 
     def __init__(self, store: Store, clock: Clock) -> None:

@@ -18,7 +18,7 @@ _TARGET = "FailureTarget"
 """The condition that says a Job is going to fail, before its pods are ended for it: what they told is not lost."""
 
 
-class Verdict(NamedTuple):
+class JobVerdict(NamedTuple):
     """A Job is over."""
 
     condition: Literal["Complete", "Failed"]
@@ -26,47 +26,47 @@ class Verdict(NamedTuple):
     message: str
 
 
-def verdict_of(job: Record, tally: Tally, now: datetime) -> Verdict | None:
+def verdict_of(job: Record, tally: Tally, now: datetime) -> JobVerdict | None:
     """Whether a Job is over, in the order in which the reasons count."""
     return _doomed(job) or _failed_too_often(job, tally) or _too_late(job, now) or _complete(job, tally)
 
 
-def _doomed(job: Record) -> Verdict | None:
+def _doomed(job: Record) -> JobVerdict | None:
     target = condition_of(job.data, _TARGET)
-    return Verdict("Failed", target["reason"], target["message"]) if target else None
+    return JobVerdict("Failed", target["reason"], target["message"]) if target else None
 
 
-def is_written(job: Record, verdict: Verdict) -> bool:
+def is_written(job: Record, verdict: JobVerdict) -> bool:
     """Whether a verdict will be the same after a restart, when pods have gone: counts stay, other reasons are noted."""
     return verdict.condition == "Complete" or has_condition(job.data, _TARGET)
 
 
-def _failed_too_often(job: Record, tally: Tally) -> Verdict | None:
+def _failed_too_often(job: Record, tally: Tally) -> JobVerdict | None:
     spec = job.data["spec"]
     limit = spec.get("backoffLimit", _DEFAULT_LIMIT)
     if tally.failed > limit:
-        return Verdict("Failed", "BackoffLimitExceeded", texts.backoff_limit_exceeded(tally.failed, limit))
+        return JobVerdict("Failed", "BackoffLimitExceeded", texts.backoff_limit_exceeded(tally.failed, limit))
     if spec["template"]["spec"].get("restartPolicy") == "OnFailure":
         restarted = sum(map(restarts, tally.active))
         if restarted > 0 and restarted >= limit:
-            return Verdict("Failed", "BackoffLimitExceeded", texts.restarts_exceeded(restarted, limit))
+            return JobVerdict("Failed", "BackoffLimitExceeded", texts.restarts_exceeded(restarted, limit))
     return None
 
 
-def _too_late(job: Record, now: datetime) -> Verdict | None:
+def _too_late(job: Record, now: datetime) -> JobVerdict | None:
     remaining = seconds_left(job, now)
     if remaining is None or remaining > 0:
         return None
     message = texts.deadline_exceeded(job.data["spec"]["activeDeadlineSeconds"])
-    return Verdict("Failed", "DeadlineExceeded", message)
+    return JobVerdict("Failed", "DeadlineExceeded", message)
 
 
-def _complete(job: Record, tally: Tally) -> Verdict | None:
+def _complete(job: Record, tally: Tally) -> JobVerdict | None:
     if tally.completions is not None:
         enough = tally.succeeded >= tally.completions
     else:  # a work queue: it is empty when one pod has said so and no other is at work
         enough = tally.succeeded > 0 and not tally.active and not is_suspended(job)
-    return Verdict("Complete", "CompletionsReached", texts.JOB_COMPLETE) if enough else None
+    return JobVerdict("Complete", "CompletionsReached", texts.JOB_COMPLETE) if enough else None
 
 
 def seconds_left(job: Record, now: datetime) -> float | None:
@@ -88,7 +88,7 @@ def ended_at(job: Record) -> datetime | None:
     return moment_of(over["lastTransitionTime"]) if over else None
 
 
-def write_status(status: dict[str, Any], job: Record, tally: Tally, verdict: Verdict | None, now: datetime) -> None:
+def write_status(status: dict[str, Any], job: Record, tally: Tally, verdict: JobVerdict | None, now: datetime) -> None:
     """What the status is now to say. It is over only when all has been counted and nothing is left."""
     tally.write(status)
     if verdict is not None:
@@ -105,7 +105,7 @@ def write_status(status: dict[str, Any], job: Record, tally: Tally, verdict: Ver
         status.setdefault("startTime", timestamp(now))
 
 
-def _end(status: dict[str, Any], verdict: Verdict, now: datetime) -> None:
+def _end(status: dict[str, Any], verdict: JobVerdict, now: datetime) -> None:
     set_condition(status, verdict.condition, "True", verdict.reason, verdict.message, now=now)
     status.setdefault("startTime", timestamp(now))
     if verdict.condition == "Complete":

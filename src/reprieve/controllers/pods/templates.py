@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGATION_POLICIES
 from reprieve.model.backoff import Backoff
 from reprieve.model.clock import Clock, moment_of
@@ -118,7 +118,7 @@ def make_pod(
     return {"apiVersion": PODS.api_version, "kind": PODS.kind, "metadata": metadata, "spec": dict(template["spec"])}
 
 
-class TemplateController(Controller):
+class TemplateController(BaseController):
     """A controller of templates; those that a propagation policy selects are for member clusters, and left alone."""
 
     def __init__(self, store: Store, clock: Clock) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from reprieve.engine.quota_tree import Amounts, FlavorResource, Quota
+from reprieve.engine.quota_tree import Amounts, FlavorQuota, FlavorResource
 from reprieve.manifests.kueue import LocalQueue
 from reprieve.manifests.meta import find_condition
 from reprieve.model.resources import print_amount
@@ -35,7 +35,7 @@ class Figures:
             self.admitted += 1
             _add(self._used, facts.usage)
 
-    def status(self, nominal: Mapping[FlavorResource, Quota], *, borrowed: bool) -> dict[str, Any]:
+    def status(self, nominal: Mapping[FlavorResource, FlavorQuota], *, borrowed: bool) -> dict[str, Any]:
         """As the status of a queue says it; in a LocalQueue nobody borrows."""
         return {
             "pendingWorkloads": self.pending,
@@ -52,7 +52,7 @@ def _add(amounts: dict[FlavorResource, int], more: Amounts) -> None:
 
 
 def _flavors(
-    amounts: Mapping[FlavorResource, int], nominal: Mapping[FlavorResource, Quota], *, borrowed: bool
+    amounts: Mapping[FlavorResource, int], nominal: Mapping[FlavorResource, FlavorQuota], *, borrowed: bool
 ) -> list[dict[str, Any]]:
     """All flavors and resources that there is quota for, in their order; then what is still used beyond these."""
     flavors: dict[str, list[dict[str, str]]] = {}

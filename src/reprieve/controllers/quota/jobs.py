@@ -134,7 +134,7 @@ class QuotaJobs(QuotaOwners):
         else:
             await self._hold(job, quota_lives.NOT_ADMITTED)
 
-    async def _start(self, job: Record, workload: Record, place: shapes.Placement) -> None:
+    async def _start(self, job: Record, workload: Record, place: shapes.JobPlacement) -> None:
         if not self._is_what_was_admitted(job, workload, place):
             return await self._ask_again(workload)
         if shapes.same(job.data["spec"]["template"], shapes.placed_template(job, workload, place)):
@@ -143,14 +143,14 @@ class QuotaJobs(QuotaOwners):
         if held is job and (rested := await self._at_rest(held)) is not None:
             await self._let_run(rested, workload, place)
 
-    def _is_what_was_admitted(self, job: Record, workload: Record, place: shapes.Placement) -> bool:
+    def _is_what_was_admitted(self, job: Record, workload: Record, place: shapes.JobPlacement) -> bool:
         """Somebody may have changed the Job between its admission and its start, or while it runs."""
         pod_set, spec = shapes.original(workload), job.data["spec"]
         allowed = place.pods if place.pods is not None and not _suspended(job.data) else pod_set["count"]
         known = pod_set["template"], shapes.placed_template(job, workload, place)
         return shapes.job_count(spec) <= allowed and any(shapes.same(spec["template"], each) for each in known)
 
-    async def _let_run(self, job: Record, workload: Record, place: shapes.Placement) -> None:
+    async def _let_run(self, job: Record, workload: Record, place: shapes.JobPlacement) -> None:
         pod_set = shapes.original(workload)
 
         def start(data: Data) -> None:

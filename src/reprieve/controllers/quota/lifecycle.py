@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 from reprieve.controllers.quota import conditions as standing
-from reprieve.controllers.runner import Controller, own_key
+from reprieve.controllers.runner import BaseController, own_key
 from reprieve.manifests.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
 from reprieve.model.conditions import condition_of, has_condition
@@ -31,7 +31,7 @@ class Cause(NamedTuple):
     message: str
 
 
-class QuotaLifecycle(Controller):
+class QuotaLifecycle(BaseController):
     component = "reprieve-quota"
 
     def __init__(self, store: Store, clock: Clock) -> None:

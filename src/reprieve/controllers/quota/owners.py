@@ -50,7 +50,7 @@ class QuotaOwners(TemplateController):
             await self.warn(owner, "PriorityClassNotFound", quota_lives.class_missing(missing.kind, missing.name))
             return None
 
-    async def placement(self, owner: Record, workload: Record, pod_set: str) -> shapes.Placement | None:
+    async def placement(self, owner: Record, workload: Record, pod_set: str) -> shapes.JobPlacement | None:
         """Where the pods of an admitted pod set go; None: a flavor is missing, and the owner is told so."""
         found = {name: self._flavors.get(name) for name in shapes.flavors_of(workload)}
         flavors = {name: flavor for name, flavor in found.items() if flavor is not None}

@@ -119,7 +119,7 @@ def limits(record: Record) -> dict[str, int]:
     return {"maximumExecutionTimeSeconds": seconds} if seconds is not None and seconds > 0 else {}
 
 
-class Placement(NamedTuple):
+class JobPlacement(NamedTuple):
     """What an admission makes of the pods of one pod set."""
 
     node_selector: dict[str, str]
@@ -158,7 +158,7 @@ def flavors_of(workload: Record) -> list[str]:
     return list(dict.fromkeys(flavor for each in assignments for flavor in each.get("flavors", {}).values()))
 
 
-def placement(workload: Record, pod_set: str, flavors: Mapping[str, Record]) -> Placement:
+def placement(workload: Record, pod_set: str, flavors: Mapping[str, Record]) -> JobPlacement:
     """Where its admission sends the pods of a pod set; raises when a flavor is not there."""
     assignment = assignment_of(workload, pod_set)
     selector: dict[str, str] = {}
@@ -169,7 +169,7 @@ def placement(workload: Record, pod_set: str, flavors: Mapping[str, Record]) -> 
         labels, tolerated = _flavor(flavors[name].data)
         selector |= labels
         tolerations += (item for item in tolerated if item not in tolerations)
-    return Placement(selector, tolerations, assignment.get("count"))
+    return JobPlacement(selector, tolerations, assignment.get("count"))
 
 
 def _flavor(flavor: Data) -> tuple[dict[str, str], list[Data]]:
@@ -184,14 +184,14 @@ def original(workload: Record, pod_set: str = MAIN) -> Data:
     return next(iter(found))
 
 
-def placed_job_spec(spec: Data, pod_set: Data, place: Placement) -> None:
+def placed_job_spec(spec: Data, pod_set: Data, place: JobPlacement) -> None:
     """Make of the spec of a Job what was admitted."""
     place.into(spec["template"]["spec"], pod_set["template"]["spec"])
     if place.pods is not None and place.pods < pod_set["count"]:
         spec["parallelism"] = place.pods
 
 
-def placed_template(job: Record, workload: Record, place: Placement) -> Data:
+def placed_template(job: Record, workload: Record, place: JobPlacement) -> Data:
     """The template of a Job as its admission makes it."""
     template: Data = job.data["spec"]["template"]
     placed = {**template, "spec": dict(template["spec"])}

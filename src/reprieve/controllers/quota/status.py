@@ -11,7 +11,7 @@ from typing import Any
 
 from reprieve.configuration import Settings
 from reprieve.controllers.quota.figures import Figures, queue_figures
-from reprieve.controllers.runner import Controller
+from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import (
     CLUSTER_QUEUES,
     COHORTS,
@@ -42,7 +42,7 @@ _FOLLOWED = (
 )
 
 
-class QuotaStatus(Controller):
+class QuotaStatus(BaseController):
     component = "reprieve-quota"
 
     def __init__(self, store: Store, clock: Clock, settings: Settings | None = None) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Interner, Ints, Mask, enough, resized
-from reprieve.engine.nodes.units import Share, Unit
+from reprieve.engine.nodes.units import Unit, UnitShare
 from reprieve.manifests.affinity import PodAffinityTerm
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint
@@ -50,7 +50,7 @@ SHIFT = 2**31
 """Added to priorities before they are summed, so that more victims never look cheaper because they are negative."""
 
 
-def importance_of(share: Share) -> tuple[int, int, int, int, int, UnitName]:
+def importance_of(share: UnitShare) -> tuple[int, int, int, int, int, UnitName]:
     return share.unit.importance
 
 
@@ -92,7 +92,7 @@ class NodeColumns:
         self.nodes: list[Node | None] = []
         self.index: dict[str, int] = {}
         self.resources: dict[str, int] = {PODS: 0}
-        self.residents: list[list[Share]] = []
+        self.residents: list[list[UnitShare]] = []
         self.groups: dict[Hashable, Unit] = {}
         """Units of more than one pod, or that could have more, by key."""
         self.ported: dict[tuple[str, str], PodFacts] = {}
@@ -211,7 +211,7 @@ class NodeColumns:
             del shares[rank]
             self.occupied[node] = last
 
-    def _write(self, places: Ints, shares: list[Share]) -> None:
+    def _write(self, places: Ints, shares: list[UnitShare]) -> None:
         """Facts of shares into the columns, at ranks and nodes."""
         ranks, nodes = places
         self._facts[ranks, :, nodes] = [self._facts_of(share) for share in shares]
@@ -219,7 +219,7 @@ class NodeColumns:
             row = self.row(name)
             self.requests[ranks, row, nodes] = [min(share.requests.of(name), LARGEST) for share in shares]
 
-    def _facts_of(self, share: Share) -> tuple[int, ...]:
+    def _facts_of(self, share: UnitShare) -> tuple[int, ...]:
         """One value for each column, in order."""
         unit = share.unit
         if unit.group:

@@ -48,7 +48,7 @@ class InterPod(NamedTuple):
 
 def inter_pod(table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> InterPod:
     """Everything that other pods mean to this one; `above` are the nominated pods it has to leave room for."""
-    builder = _Builder(table, labels, facts, above)
+    builder = _RowBuilder(table, labels, facts, above)
     rows = [*builder.ports(), *builder.own_anti_affinity(), *builder.repelled(), *builder.spread()]
     near, alone = builder.affinity()
     return InterPod(rows, near, alone, builder.out)
@@ -77,7 +77,7 @@ def repels(table: NodeTable, kind: Repelling | None, facts: PodFacts) -> list[Po
     ]
 
 
-class _Builder:
+class _RowBuilder:
     def __init__(self, table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> None:
         self.table = table
         self.labels = labels

@@ -14,7 +14,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
-from reprieve.engine.nodes.units import Share, Unit, Units
+from reprieve.engine.nodes.units import Unit, Units, UnitShare
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PodGroup, PriorityClass, Workload
@@ -94,7 +94,7 @@ class NodeTable(NodeColumns):
 
     def _fill(self, everyone: Iterable[PodFacts]) -> None:
         """All pods at once: each node's shares sorted once, and every column written once."""
-        by_node: dict[int, list[Share]] = {}
+        by_node: dict[int, list[UnitShare]] = {}
         for facts in everyone:
             node = self.index.get(facts.node)
             if node is None:
@@ -109,7 +109,7 @@ class NodeTable(NodeColumns):
             unit = self.groups[key] = self._group(members)
             for name, share in unit.shares.items():
                 by_node.setdefault(self.index[name], []).append(share)
-        order: list[Share] = []
+        order: list[UnitShare] = []
         places: list[tuple[int, int]] = []
         for node, shares in by_node.items():
             shares.sort(key=importance_of)

@@ -54,10 +54,10 @@ class Unit:
         by_node: dict[str, list[PodFacts]] = {}
         for facts in self.pods:
             by_node.setdefault(facts.node, []).append(facts)
-        self.shares = {node: Share(self, here) for node, here in by_node.items()}
+        self.shares = {node: UnitShare(self, here) for node, here in by_node.items()}
 
 
-class Share:
+class UnitShare:
     """The part of a unit that runs on one node."""
 
     __slots__ = ("pods", "requests", "unit")

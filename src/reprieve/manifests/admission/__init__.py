@@ -12,7 +12,7 @@ import msgspec
 
 from reprieve.manifests.admission import karmada, kueue, metadata, pods, scheduling, yunikorn
 from reprieve.manifests.admission.neighbours import Neighbours
-from reprieve.manifests.loading import Entry
+from reprieve.manifests.loading import LoadedObject
 from reprieve.manifests.problems import Finding, Problem
 
 __all__ = ["Neighbours", "admit", "admit_all"]
@@ -20,7 +20,7 @@ __all__ = ["Neighbours", "admit", "admit_all"]
 _RULES = {**pods.RULES, **scheduling.RULES, **kueue.RULES, **yunikorn.RULES, **karmada.RULES}
 
 
-def admit_all(entries: list[Entry], old: Iterable[Entry] = ()) -> list[Problem]:
+def admit_all(entries: list[LoadedObject], old: Iterable[LoadedObject] = ()) -> list[Problem]:
     """Everything that admission would refuse, where `old` is what the cluster had before, and still has."""
     before = {entry.key: entry.manifest for entry in old}
     neighbours = Neighbours((*before.values(), *(entry.manifest for entry in entries)))
@@ -33,7 +33,7 @@ def admit_all(entries: list[Entry], old: Iterable[Entry] = ()) -> list[Problem]:
     return problems
 
 
-def admit(entry: Entry, neighbours: Neighbours, old: msgspec.Struct | None = None) -> list[Finding]:
+def admit(entry: LoadedObject, neighbours: Neighbours, old: msgspec.Struct | None = None) -> list[Finding]:
     """What admission says to one object, new or changed from `old`."""
     findings = list(metadata.check(entry.manifest))
     rule = _RULES.get(type(entry.written))

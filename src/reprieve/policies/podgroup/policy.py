@@ -31,7 +31,7 @@ from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.rules import NobodyAbove, NodeRule, Ranked, Resident, preemption_rules
 from reprieve.engine.nodes.trial import Gang, Trial
-from reprieve.engine.nodes.units import Share, Unit
+from reprieve.engine.nodes.units import Unit, UnitShare
 from reprieve.engine.nodes.view import OUT_OF_DOMAIN
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Victim
@@ -281,7 +281,7 @@ class PodGroupPolicy(BasePolicy):
         return self._ledger.fingerprint()
 
 
-def _reason(share: Share, facts: PodFacts, by: list[NodeRule], found: Found | None) -> Reason | None:
+def _reason(share: UnitShare, facts: PodFacts, by: list[NodeRule], found: Found | None) -> Reason | None:
     if found is not None and share.unit.key in found.kept:
         return SparedByBudget()
     return by[0].reason(Resident(share.unit, facts)) if by else None

@@ -10,18 +10,20 @@ from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.columns import NOBODY
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.reasons import Reason
-from reprieve.policies.queue.columns import Candidate, QueueColumns
+from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.rules import QueueRule
-from reprieve.policies.queue.standing import Standing
+from reprieve.policies.queue.standing import QueueStanding
 from reprieve.world import PodFacts
 
 NOBODY_THERE = -1
 
 
-class Candidates:
+class QueueCandidates:
     """For one claim: every pod in the table, and the rule that says why it may not be asked."""
 
-    def __init__(self, columns: QueueColumns, table: NodeTable, rules: Sequence[QueueRule], standing: Standing) -> None:
+    def __init__(
+        self, columns: QueueColumns, table: NodeTable, rules: Sequence[QueueRule], standing: QueueStanding
+    ) -> None:
         self._columns = columns
         self.standing = standing
         self.rules = rules
@@ -50,12 +52,12 @@ class Candidates:
     def column(self, name: str) -> Ints:
         return self._columns.column(name)
 
-    def on(self, node: int) -> list[Candidate]:
+    def on(self, node: int) -> list[QueueCandidate]:
         """Those on one node, in the order in which they are asked."""
         ranks = np.flatnonzero(self.protected[:, node] == 0).tolist()
         return sorted((self._columns.candidate(rank, node) for rank in ranks), key=lambda one: one.order)
 
-    def everywhere(self, queues: Mask) -> Iterator[Candidate]:
+    def everywhere(self, queues: Mask) -> Iterator[QueueCandidate]:
         """Those in some queues, on all nodes, in the order in which they are asked; made one by one."""
         ranks, nodes = np.nonzero(self.mask & queues[self.queue])
         opted, leads, created = (self.column(name)[ranks, nodes] for name in ("opted_out", "leads", "created"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Interner, Ints, Mask, resized
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.engine.nodes.units import POD, Share
+from reprieve.engine.nodes.units import POD, UnitShare
 from reprieve.manifests.core import Node
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PodGroup, PriorityClass, Workload
@@ -39,7 +39,7 @@ _COLUMNS = (
 _REBUILDS = (PriorityClass, PodGroup, Workload, QueueConfiguration)
 
 
-class Candidate(NamedTuple):
+class QueueCandidate(NamedTuple):
     """A pod that may be asked, and where it stands."""
 
     facts: PodFacts
@@ -112,7 +112,7 @@ class QueueColumns:
             ranks, numbers = np.array(places, dtype=np.int64).T
             self._columns[:, ranks, numbers] = np.array(rows, dtype=np.int64).T
 
-    def _row(self, share: Share) -> tuple[int, ...]:
+    def _row(self, share: UnitShare) -> tuple[int, ...]:
         facts = share.pods[0]
         name = application(facts)
         return (
@@ -139,7 +139,7 @@ class QueueColumns:
         """The pods of an application; nobody, where it has no name."""
         return np.asarray(self.column("application") == (self.applications.number(name) if name else -1))
 
-    def candidate(self, rank: int, node: int) -> Candidate:
+    def candidate(self, rank: int, node: int) -> QueueCandidate:
         facts = self._table.residents[node][rank].pods[0]
         values = dict(zip(_COLUMNS, self._columns[:, rank, node].tolist(), strict=True))
-        return Candidate(facts, node, rank, values["queue"], bool(values["opted_out"]), bool(values["leads"]))
+        return QueueCandidate(facts, node, rank, values["queue"], bool(values["opted_out"]), bool(values["leads"]))

@@ -8,7 +8,7 @@ from reprieve.engine.arrays import Ints
 from reprieve.engine.reasons import Reason
 from reprieve.model.names import Key
 from reprieve.policies.queue import laws
-from reprieve.policies.queue.columns import Candidate, QueueColumns
+from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.pods import held
 from reprieve.policies.queue.rules import below_guarantee
 from reprieve.policies.queue.view import QueueView
@@ -33,7 +33,7 @@ class OneNode:
     def _enough(self, slack: Ints) -> bool:
         return bool(self.view.nodes.enough(slack[:, None])[0])
 
-    def helps(self, candidate: Candidate) -> bool:
+    def helps(self, candidate: QueueCandidate) -> bool:
         """Whether a pod frees anything that is missing on the node, and takes away nothing that is needed."""
         if candidate.node != self.node:
             return False
@@ -47,13 +47,13 @@ class OneNode:
         roomy = np.maximum(self._slack, 0)
         return not self._enough(np.where(weight < 0, self._slack + weight, roomy))
 
-    def remove(self, unit: Candidate) -> None:
+    def remove(self, unit: QueueCandidate) -> None:
         self._move(unit, 1)
 
-    def give_back(self, unit: Candidate) -> None:
+    def give_back(self, unit: QueueCandidate) -> None:
         self._move(unit, -1)
 
-    def _move(self, candidate: Candidate, sign: int) -> None:
+    def _move(self, candidate: QueueCandidate, sign: int) -> None:
         if candidate.node == self.node:
             self._slack = self._slack + sign * self._weights[candidate.rank]
 
@@ -79,14 +79,14 @@ class QueueLedger(OneNode):
         self.only_law_4 = has_room and not fits
         return fits
 
-    def helps(self, candidate: Candidate) -> bool:
+    def helps(self, candidate: QueueCandidate) -> bool:
         """Also where it frees something below a maximum that is in the way."""
         path = self._queues[candidate.queue].path
         return super().helps(candidate) or any(
             blocked in path and laws.over_maximum(blocked, self.view, self.gone) for blocked in self.view.blocked
         )
 
-    def may_go(self, candidate: Candidate) -> bool:
+    def may_go(self, candidate: QueueCandidate) -> bool:
         """Law 2, at this moment; and only if it still frees something that is missing."""
         facts = candidate.facts
         if laws.falls_below(facts, self._queues[candidate.queue], self.view, self.gone) is not None:
@@ -94,7 +94,7 @@ class QueueLedger(OneNode):
             return False
         return self.helps(candidate)
 
-    def _move(self, candidate: Candidate, sign: int) -> None:
+    def _move(self, candidate: QueueCandidate, sign: int) -> None:
         super()._move(candidate, sign)
         amount = held(candidate.facts)
         for queue in self._queues[candidate.queue].path:

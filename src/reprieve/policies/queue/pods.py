@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from heapq import heappop, heappush
 
+from reprieve.configuration import OWN_SCHEDULER
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.scheduling import ALLOW_PREEMPTION
 from reprieve.model.names import Key
 from reprieve.model.resources import PODS, Resources
 from reprieve.world import PodFacts, World
 
-OWN_NAME = "reprieve"
-"""The scheduler name of pods that stay out of queues: nodes and priorities alone decide for them."""
 DEFAULT_QUEUE = "root.default"
 # Where the names may stand, the first that is there counts: as labels, then as annotations.
 _QUEUE = ("yunikorn.apache.org/queue", "queue")
@@ -32,8 +31,11 @@ def queue_name(meta: ObjectMeta) -> str:
 
 
 def stays_out(facts: PodFacts) -> bool:
-    """Whether a pod is none of the queues' business: they neither count it nor ask it to leave."""
-    return facts.pod.spec.scheduler_name == OWN_NAME
+    """Whether a pod is none of the queues' business: they neither count it nor ask it to leave.
+
+    Nodes and priorities alone decide for pods that name this scheduler by its own name.
+    """
+    return facts.pod.spec.scheduler_name == OWN_SCHEDULER
 
 
 def application(facts: PodFacts) -> str:

@@ -30,12 +30,12 @@ from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import NobodyAsked, QueueLaw, Reason
 from reprieve.engine.steps import Criterion
 from reprieve.policies.queue import laws
-from reprieve.policies.queue.candidates import Candidates
+from reprieve.policies.queue.candidates import QueueCandidates
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.leaving import leaving_enough
 from reprieve.policies.queue.rules import QueueRule, queue_rules
 from reprieve.policies.queue.search import QueueSearch
-from reprieve.policies.queue.standing import Standing
+from reprieve.policies.queue.standing import QueueStanding
 from reprieve.policies.queue.tree import QueueTree
 from reprieve.policies.queue.view import QueueView
 from reprieve.world import PodFacts
@@ -49,8 +49,8 @@ WITHIN_FENCE = "nodes"
 class PodInQueueView(QueueView):
     """A pod in a queue, and what was looked at for it so far."""
 
-    standing: Standing | None = None
-    candidates: Candidates | None = None
+    standing: QueueStanding | None = None
+    candidates: QueueCandidates | None = None
     search: QueueSearch | None = None
 
 
@@ -121,9 +121,9 @@ class QueuePolicy(BasePolicy):
     def rules(self, view: PodInQueueView, domain: str = WITHIN_FENCE) -> list[QueueRule]:  # noqa: ARG002
         return queue_rules(view, self.columns, self._standing(view))
 
-    def _standing(self, view: PodInQueueView) -> Standing:
+    def _standing(self, view: PodInQueueView) -> QueueStanding:
         if view.standing is None:
-            view.standing = Standing(self.columns.figures, view)
+            view.standing = QueueStanding(self.columns.figures, view)
         return view.standing
 
     def search(self, view: PodInQueueView, domain: str, rules: Sequence[QueueRule]) -> QueueSearch:  # noqa: ARG002
@@ -131,8 +131,8 @@ class QueuePolicy(BasePolicy):
         view.search = QueueSearch(self.columns, view, view.candidates)
         return view.search
 
-    def _judge(self, view: PodInQueueView, rules: Sequence[QueueRule]) -> Candidates:
-        return Candidates(self.columns, self._table, rules, self._standing(view))
+    def _judge(self, view: PodInQueueView, rules: Sequence[QueueRule]) -> QueueCandidates:
+        return QueueCandidates(self.columns, self._table, rules, self._standing(view))
 
     def criteria(self, view: PodInQueueView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - the search knows
         return view.search.criteria() if view.search is not None else []

@@ -22,7 +22,7 @@ from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import NobodyAsked, NodeRequired, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
 from reprieve.engine.steps import ONLY_CANDIDATE, remove_until_fits
-from reprieve.policies.queue.columns import Candidate, QueueColumns
+from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.ledger import OneNode
 from reprieve.policies.queue.pods import held, required_node
 from reprieve.policies.queue.view import QueueView
@@ -72,18 +72,18 @@ class RequiredNodePolicy(BasePolicy):
         because = NobodyAsked("Leaving")
         return HeldBack("Wait", message, view.where, waiting_for=leaving, because=because) if leaving else None
 
-    def _here(self, view: RequiredNodeView) -> Iterator[Candidate]:
+    def _here(self, view: RequiredNodeView) -> Iterator[QueueCandidate]:
         for rank in range(len(self._table.residents[view.node])):
             yield self._columns.candidate(rank, view.node)
 
     def domains(self, view: RequiredNodeView) -> Iterable[Sequence[int]]:
         return [[view.node]]
 
-    def rules(self, view: RequiredNodeView, domain: int) -> list[Rule[Candidate]]:
+    def rules(self, view: RequiredNodeView, domain: int) -> list[Rule[QueueCandidate]]:
         """Those of the pods on its node; on others nobody is asked."""
         asked, most = view.request, view.facts.priority
         residents = self._table.residents
-        holds: dict[str, Callable[[Candidate], bool]] = {
+        holds: dict[str, Callable[[QueueCandidate], bool]] = {
             "OtherNode": lambda one: one.node != domain,
             "WholeGroup": lambda one: bool(residents[one.node][one.rank].unit.group),
             "RequiredNode": lambda one: required_node(one.facts) is not None,
@@ -92,16 +92,16 @@ class RequiredNodePolicy(BasePolicy):
             "NothingShared": lambda one: not any(held(one.facts).of(name) for name in asked),
         }
 
-        def rule(kind: str) -> Rule[Candidate]:
+        def rule(kind: str) -> Rule[QueueCandidate]:
             return lambda one: self._law(view, kind, one) if holds[kind](one) else None
 
         return [rule(kind) for kind in holds]
 
-    def _law(self, view: RequiredNodeView, kind: str, one: Candidate) -> Reason:
+    def _law(self, view: RequiredNodeView, kind: str, one: QueueCandidate) -> Reason:
         top = view.where if kind == "OtherNode" else ""
         return QueueLaw(kind, self._columns.tree.queues[one.queue].name, top, one.facts.priority, view.facts.priority)
 
-    def search(self, view: RequiredNodeView, domain: int, rules: Sequence[Rule[Candidate]]) -> OfferList:
+    def search(self, view: RequiredNodeView, domain: int, rules: Sequence[Rule[QueueCandidate]]) -> OfferList:
         ledger = OneNode(view, domain)
         allowed = (one for one in self._here(view) if protection(rules, one) is None)
         order = sorted(allowed, key=lambda one: _order(view, one))
@@ -140,7 +140,7 @@ def _within_reach(view: RequiredNodeView) -> bool:
     return view.node != NOWHERE and bool(view.nodes.reach[view.node] == REACHED)
 
 
-def _order(view: RequiredNodeView, one: Candidate) -> tuple[int, int, int, int, str]:
+def _order(view: RequiredNodeView, one: QueueCandidate) -> tuple[int, int, int, int, str]:
     reluctance = 2 if one.leads else 1 if one.opted_out else 0
     size = sum(held(one.facts).of(name) for name in view.request)
     return reluctance, one.facts.priority, -one.facts.created, size, one.facts.unit

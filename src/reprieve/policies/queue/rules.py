@@ -19,7 +19,7 @@ from reprieve.engine.arrays import Mask
 from reprieve.engine.reasons import QueueLaw
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.laws import NOBODY_GONE, Gone, falls_below
-from reprieve.policies.queue.standing import QUEUE_LAWS, Standing
+from reprieve.policies.queue.standing import QUEUE_LAWS, QueueStanding
 from reprieve.policies.queue.view import QueueView
 from reprieve.world import PodFacts
 
@@ -48,7 +48,7 @@ class QueueRule:
         return self._reason(self.kind, unit)
 
 
-def queue_rules(view: QueueView, columns: QueueColumns, standing: Standing) -> list[QueueRule]:
+def queue_rules(view: QueueView, columns: QueueColumns, standing: QueueStanding) -> list[QueueRule]:
     """The rules for one claim, in the order in which they are asked."""
 
     def reason(kind: str, facts: PodFacts) -> QueueLaw:
@@ -61,7 +61,7 @@ def queue_rules(view: QueueView, columns: QueueColumns, standing: Standing) -> l
     return [QueueRule(kind, protects, reason) for kind, protects in masks.items()]
 
 
-def _about_queues(columns: QueueColumns, standing: Standing) -> dict[str, Protects]:
+def _about_queues(columns: QueueColumns, standing: QueueStanding) -> dict[str, Protects]:
     """Worked out for all queues, and looked up for their pods once for all of these rules."""
     why = standing.why[columns.column("queue")]
 
@@ -71,7 +71,7 @@ def _about_queues(columns: QueueColumns, standing: Standing) -> dict[str, Protec
     return {kind: rule(number) for number, kind in enumerate(QUEUE_LAWS, 1)}
 
 
-def _about_pods(view: QueueView, standing: Standing) -> dict[str, Protects]:
+def _about_pods(view: QueueView, standing: QueueStanding) -> dict[str, Protects]:
     return {
         "RequiredNode": lambda pool: pool.column("fixed") > 0,
         "Leaving": lambda pool: pool.column("leaves") > 0,
@@ -89,7 +89,7 @@ def _shares(pool: QueueColumns, view: QueueView) -> Mask:
     return shares
 
 
-def _falls_below(pool: QueueColumns, standing: Standing) -> Mask:
+def _falls_below(pool: QueueColumns, standing: QueueStanding) -> Mask:
     """Law 2, as things are: a pod alone is more than its queue may lose."""
     falls = np.zeros(pool.column("queue").shape, dtype=np.bool_)
     for name, spare in standing.spare.items():

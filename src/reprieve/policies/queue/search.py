@@ -22,8 +22,8 @@ from reprieve.engine.plan import Victim
 from reprieve.engine.reasons import QueueOver, Reason
 from reprieve.engine.steps import TIE_BREAK, Criterion, fill_back, remove_until_fits
 from reprieve.model.names import Key
-from reprieve.policies.queue.candidates import Candidates
-from reprieve.policies.queue.columns import Candidate, QueueColumns
+from reprieve.policies.queue.candidates import QueueCandidates
+from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.ledger import QueueLedger
 from reprieve.policies.queue.view import QueueView
 
@@ -48,7 +48,7 @@ class Price(NamedTuple):
 class QueueSearch:
     """Victims for one claim: offers that are made from the cheapest node up, and no further than the choice needs."""
 
-    def __init__(self, columns: QueueColumns, view: QueueView, candidates: Candidates) -> None:
+    def __init__(self, columns: QueueColumns, view: QueueView, candidates: QueueCandidates) -> None:
         self._columns = columns
         self._tree = columns.tree
         self._view = view
@@ -59,7 +59,7 @@ class QueueSearch:
         """By node: whom law 2 protected while the search went on."""
         self.held_by_law_4: set[int] = set()
         """Nodes that would have room enough, but on which its queue would be above its guarantee."""
-        self._found: dict[int, list[Candidate]] = {}
+        self._found: dict[int, list[QueueCandidate]] = {}
         """Nodes that have been searched with success, and their victims."""
         self._prices = self._from_the_cheapest_up()
         self._numbers = sorted(self._prices)
@@ -79,11 +79,11 @@ class QueueSearch:
         found = {node: self._found.get(node) or self.on_node(node) for node, _ in self._by_lowest_price()}
         return (self._offer(node, victims) for node, victims in sorted(found.items()) if victims is not None)
 
-    def _offer(self, node: int, victims: list[Candidate]) -> Offer:
+    def _offer(self, node: int, victims: list[QueueCandidate]) -> Offer:
         name, unit = self._table.names[node], self._view.unit
         return Offer(name, [Victim(one.facts.unit, self._reason(one)) for one in victims], {unit: name})
 
-    def _reason(self, one: Candidate) -> QueueOver:
+    def _reason(self, one: QueueCandidate) -> QueueOver:
         return QueueOver(self._tree.queues[one.queue].name, one.facts.priority, one.reluctant)
 
     def criteria(self) -> list[Criterion]:
@@ -93,14 +93,14 @@ class QueueSearch:
 
     # On one node
 
-    def on_node(self, node: int) -> list[Candidate] | None:
+    def on_node(self, node: int) -> list[QueueCandidate] | None:
         """Laws 2 and 4 on one node: the fewest in order that make it fit; elsewhere only for a maximum's sake."""
         if self._nodes.fits[node]:
             return self._for_maximum
         return self._victims(node, self._candidates.on(node))
 
     @cached_property
-    def _for_maximum(self) -> list[Candidate] | None:
+    def _for_maximum(self) -> list[QueueCandidate] | None:
         """Who goes where there is room on a node; which node that is makes no difference."""
         node = int(np.flatnonzero(self._nodes.fits)[0])
         queues = np.zeros(len(self._tree.queues), dtype=np.bool_)
@@ -108,7 +108,7 @@ class QueueSearch:
             queues[queue.number] = any(blocked in queue.path for blocked in self._view.blocked)
         return self._victims(node, self._candidates.everywhere(queues))
 
-    def _victims(self, node: int, order: Iterable[Candidate]) -> list[Candidate] | None:
+    def _victims(self, node: int, order: Iterable[QueueCandidate]) -> list[QueueCandidate] | None:
         ledger = QueueLedger(self._columns, self._view, node)
         removed = remove_until_fits(ledger, order, ledger.may_go)
         self.refused[node] = ledger.refused
@@ -118,7 +118,7 @@ class QueueSearch:
             return None
         return sorted(fill_back(ledger, removed), key=lambda one: one.order)
 
-    def price(self, victims: list[Candidate]) -> Price:
+    def price(self, victims: list[QueueCandidate]) -> Price:
         opted = any(one.opted_out for one in victims)
         leads = any(one.leads for one in victims)
         distance = max((int(self._candidates.standing.distance[one.queue]) for one in victims), default=0)

@@ -80,7 +80,7 @@ def _column(values: Iterable[int]) -> Ints:
     return np.fromiter(values, dtype=np.int64)
 
 
-class Standing:
+class QueueStanding:
     """What every queue is to one claim."""
 
     def __init__(self, figures: QueueFigures, view: QueueView) -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from reprieve.configuration import Settings
-from reprieve.engine.quota_tree import FlavorResource, Quota, QuotaNode, link, settle
+from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, link, settle
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.kueue_annotations import boost
@@ -222,13 +222,13 @@ def _weight(sharing: kueue.FairSharing | None) -> Fraction:
     return Fraction(1) if sharing is None else Fraction(sharing.weight.nano, 10**9)
 
 
-def _quotas(groups: Iterable[kueue.ResourceGroup]) -> Iterable[tuple[FlavorResource, Quota]]:
+def _quotas(groups: Iterable[kueue.ResourceGroup]) -> Iterable[tuple[FlavorResource, FlavorQuota]]:
     for group in groups:
         for flavor in group.flavors:
             for quota in flavor.resources:
                 amounts = (quota.nominal_quota, quota.borrowing_limit, quota.lending_limit)
                 nominal, borrowing, lending = (_units(quota.name, amount) for amount in amounts)
-                yield (flavor.name, quota.name), Quota(nominal or 0, borrowing, lending)
+                yield (flavor.name, quota.name), FlavorQuota(nominal or 0, borrowing, lending)
 
 
 def _units(resource: str, quantity: Quantity | None) -> int | None:

@@ -17,13 +17,13 @@ from reprieve.manifests import kinds
 from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
 from reprieve.manifests.kinds import READERS
-from reprieve.manifests.loading import Entry
+from reprieve.manifests.loading import LoadedObject
 from reprieve.manifests.problems import Finding, Origin
 from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api import served
 from reprieve.stores.api.refusals import invalid
-from reprieve.stores.records import Event, Record
+from reprieve.stores.records import Record, WatchEvent
 
 _ORIGIN = Origin("store", 0)
 _IN_TREES = (kinds.COHORTS, kinds.COMPOSITE_POD_GROUPS)
@@ -79,7 +79,7 @@ def _name(data: dict[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-class Admission:
+class AdmissionChecks:
     """The rules, with what they have to know about everything else that exists."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Admission:
             for record in records:
                 self.neighbours.put(record.manifest)
 
-    def follow(self, event: Event) -> None:
+    def follow(self, event: WatchEvent) -> None:
         """Something has happened that rules may have to know."""
         if event.record.resource not in _LOOKED_AT:
             return
@@ -109,7 +109,7 @@ class Admission:
             raise invalid(resource, typed.manifest.name, findings)
 
     def _errors(self, resource: Resource, typed: Typed, old: Record | None) -> list[Finding]:
-        entry = Entry(typed.manifest, typed.written, _ORIGIN)
+        entry = LoadedObject(typed.manifest, typed.written, _ORIGIN)
         neighbours = self.neighbours
         if resource in _IN_TREES:
             neighbours = neighbours.beside(typed.manifest)

@@ -30,36 +30,36 @@ class Served(Manifest):
     metadata: Metadata = Metadata()
 
 
-class Variable(Model):
+class ServedVariable(Model):
     name: str
     value: str = ""
 
 
-class Container(Model):
+class ServedContainer(Model):
     image: str = ""
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     working_dir: str = ""
-    env: tuple[Variable, ...] = ()
+    env: tuple[ServedVariable, ...] = ()
 
 
-class PodSpec(Model):
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
+class ServedPodSpec(Model):
+    containers: tuple[ServedContainer, ...] = ()
+    init_containers: tuple[ServedContainer, ...] = ()
     restart_policy: RestartPolicy | None = None
     active_deadline_seconds: PositiveCount | None = None
 
 
-class Pod(Served):
-    spec: PodSpec = PodSpec()
+class ServedPod(Served):
+    spec: ServedPodSpec = ServedPodSpec()
 
 
 class Template(Model):
     metadata: ObjectMeta = ObjectMeta()
-    spec: PodSpec = PodSpec()
+    spec: ServedPodSpec = ServedPodSpec()
 
 
-class JobSpec(Model):
+class ServedJobSpec(Model):
     template: Template = Template()
     backoff_limit: Count | None = None
     active_deadline_seconds: Count | None = None
@@ -69,34 +69,34 @@ class JobSpec(Model):
     selector: LabelSelector | None = None
 
 
-class Job(Served):
-    spec: JobSpec = JobSpec()
+class ServedJob(Served):
+    spec: ServedJobSpec = ServedJobSpec()
 
 
-class ControllerSpec(Model):
+class ServedControllerSpec(Model):
     selector: LabelSelector | None = None
     template: Template = Template()
 
 
-class Controller(Served):
-    spec: ControllerSpec = ControllerSpec()
+class ServedController(Served):
+    spec: ServedControllerSpec = ServedControllerSpec()
 
 
 class NamespaceSpec(Model):
     finalizers: tuple[str, ...] = ()
 
 
-class Namespace(Served):
+class ServedNamespace(Served):
     spec: NamespaceSpec = NamespaceSpec()
 
 
 _ANY = Reader("", "", Served)
 # By the type that policies read: whoever reads a kind as that one reads it as this one, too.
 _READERS: dict[type[Manifest], Reader] = {
-    pods.Pod: Reader("", "Pod", Pod),
-    core.Namespace: Reader("", "Namespace", Namespace),
-    core.Job: Reader("", "Job", Job),
-    core.Controller: Reader("", "Controller", Controller),
+    pods.Pod: Reader("", "Pod", ServedPod),
+    core.Namespace: Reader("", "Namespace", ServedNamespace),
+    core.Job: Reader("", "Job", ServedJob),
+    core.Controller: Reader("", "Controller", ServedController),
 }
 
 
@@ -107,19 +107,19 @@ def mistakes(data: dict[str, Any], written: type[Manifest]) -> list[Finding]:
         served = reader.convert(data)
     except (msgspec.ValidationError, RecursionError):
         return diagnose(data, reader)
-    if isinstance(served, Job):
+    if isinstance(served, ServedJob):
         return _check_job(served)
-    return _check_controller(served) if isinstance(served, Controller) else []
+    return _check_controller(served) if isinstance(served, ServedController) else []
 
 
-def _check_job(job: Job) -> list[Finding]:
+def _check_job(job: ServedJob) -> list[Finding]:
     if job.spec.template.spec.restart_policy == "Always":
         right = "allowed: Never, OnFailure; a Job ends when its pods do"
         return [Finding("$.spec.template.spec.restartPolicy", found("Always"), right)]
     return []
 
 
-def _check_controller(controller: Controller) -> list[Finding]:
+def _check_controller(controller: ServedController) -> list[Finding]:
     """A controller that does not find the pods it makes would make more and more of them."""
     selector, labels = controller.spec.selector, controller.spec.template.metadata.labels
     if (selector is None and not labels) or (selector is not None and selector.empty):

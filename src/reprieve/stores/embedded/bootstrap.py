@@ -22,5 +22,5 @@ def create_what_always_exists(writer: Writer) -> None:
 
 
 def _ensure(writer: Writer, resource: Resource, name: str, fields: dict[str, object]) -> None:
-    if writer.journal.shelf(resource).get("", name) is None:
+    if writer.journal.of_kind(resource).get("", name) is None:
         writer.create(resource, {"metadata": {"name": name}, **fields})

@@ -16,11 +16,11 @@ from pathlib import Path
 from reprieve.manifests.kinds import RESOURCES
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api.refusals import too_old
-from reprieve.stores.embedded.memory import Shelf
+from reprieve.stores.embedded.memory import ObjectsOfKind
 from reprieve.stores.embedded.sqlite import Database, Revision
 from reprieve.stores.errors import Unavailable
 from reprieve.stores.protocol import Watch
-from reprieve.stores.records import Event, Record
+from reprieve.stores.records import Record, WatchEvent
 
 KEEP = 10_000
 """How many versions a watch may come late, unless somebody says otherwise."""
@@ -30,7 +30,7 @@ _BATCHES = 10
 class Journal:
     def __init__(self, path: str | Path, keep: int = KEEP) -> None:
         self._database = Database(path)
-        self._shelves = {resource.full_name: Shelf(resource) for resource in RESOURCES.values()}
+        self._by_kind = {resource.full_name: ObjectsOfKind(resource) for resource in RESOURCES.values()}
         self._keep = keep
         # When a row was replaced, and which one: in order, so that a batch is the beginning of it.
         self._replaced: deque[tuple[int, int]] = deque()
@@ -41,36 +41,36 @@ class Journal:
 
     def _load(self) -> None:
         for revision in self._database.revisions():
-            shelf = self._shelves.get(revision.resource)
-            if shelf is not None:
-                self._take(Event(revision.type, _record(shelf.resource, revision)), shelf)
+            kind_objects = self._by_kind.get(revision.resource)
+            if kind_objects is not None:
+                self._take(WatchEvent(revision.type, _record(kind_objects.resource, revision)), kind_objects)
             # A kind that another version of this program keeps is left as it is.
             self.version = revision.version
 
-    def _take(self, event: Event, shelf: Shelf) -> None:
+    def _take(self, event: WatchEvent, kind_objects: ObjectsOfKind) -> None:
         """Show in memory what the file says."""
         record = event.record
-        old = shelf.get(record.namespace, record.name)
+        old = kind_objects.get(record.namespace, record.name)
         self.version = record.version
         if old is not None:
             self._replaced.append((record.version, old.version))
         if event.type != "DELETED":
-            shelf.put(record)
+            kind_objects.put(record)
             return
         # The row that ends an object goes with or after the others of that object, or it would come back.
         self._replaced.append((record.version, record.version))
         if old is not None:
-            shelf.remove(old)
+            kind_objects.remove(old)
 
-    def shelf(self, resource: Resource) -> Shelf:
+    def of_kind(self, resource: Resource) -> ObjectsOfKind:
         if self._closed:
             raise Unavailable("the store is closed")
-        return self._shelves[resource.full_name]
+        return self._by_kind[resource.full_name]
 
-    def shelves(self) -> Sequence[Shelf]:
-        return tuple(self._shelves.values())
+    def all_kinds(self) -> Sequence[ObjectsOfKind]:
+        return tuple(self._by_kind.values())
 
-    def commit(self, events: Sequence[Event]) -> None:
+    def commit(self, events: Sequence[WatchEvent]) -> None:
         """Make it so, all of it or nothing. The records have the next versions."""
         if self._closed:
             raise Unavailable("the store is closed")
@@ -79,9 +79,9 @@ class Journal:
         except sqlite3.Error as error:
             raise Unavailable(f"the write failed: {error}") from error
         for event in events:
-            self._take(event, self._shelves[event.record.resource.full_name])
+            self._take(event, self._by_kind[event.record.resource.full_name])
         for event in events:
-            self._shelves[event.record.resource.full_name].tell(event)
+            self._by_kind[event.record.resource.full_name].tell(event)
         if self.version - self._compacted > self._keep + self._keep // _BATCHES:
             self._compact()
 
@@ -99,18 +99,18 @@ class Journal:
         self._compacted = until
 
     def watch(self, watch: Watch, resource: Resource, since: int, namespace: str) -> None:
-        shelf = self.shelf(resource)
+        kind_objects = self.of_kind(resource)
         if since < self._compacted or since > self.version:
             raise too_old(since, self._compacted)
         missed = self._database.since(since, resource.full_name) if since < self.version else ()
-        shelf.watch(watch, namespace, (Event(each.type, _record(resource, each)) for each in missed))
+        kind_objects.watch(watch, namespace, (WatchEvent(each.type, _record(resource, each)) for each in missed))
 
     def close(self) -> None:
         if self._closed:
             return
         self._closed = True
-        for shelf in self._shelves.values():
-            shelf.fail(Unavailable("the store is closed"))
+        for kind_objects in self._by_kind.values():
+            kind_objects.fail(Unavailable("the store is closed"))
         self._database.close()
 
 
@@ -125,7 +125,7 @@ def _record(resource: Resource, revision: Revision) -> Record:
     )
 
 
-def _revision(event: Event) -> Revision:
+def _revision(event: WatchEvent) -> Revision:
     record = event.record
     return Revision(
         record.version,

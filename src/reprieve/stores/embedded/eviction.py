@@ -19,7 +19,7 @@ from reprieve.stores.api.incoming import Data, decode
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.embedded.writer import Writer
 from reprieve.stores.errors import StoreError, TooManyRequests
-from reprieve.stores.records import Event, EventType, Record
+from reprieve.stores.records import EventType, Record, WatchEvent
 
 _RETRY_SECONDS = 10
 _REMEMBERED = timedelta(minutes=2)
@@ -45,7 +45,7 @@ def _budgets_of(writer: Writer, pod: Record) -> list[Record]:
     labels = pod.manifest.metadata.labels
     return [
         budget
-        for budget in writer.journal.shelf(BUDGETS).records(pod.namespace)
+        for budget in writer.journal.of_kind(BUDGETS).records(pod.namespace)
         if (selector := budget.manifest.spec.selector) is not None and selector.matches(labels)
     ]
 
@@ -89,8 +89,8 @@ def _delete_with(writer: Writer, old: Record, grace: int | None, budget: Record,
     mark_deleted(new, grace, "Background", writer.clock())
     kind: EventType = "DELETED" if is_over(new) else "MODIFIED"
     events = [
-        Event("MODIFIED", writer.draft("MODIFIED", BUDGETS, paid, budget, check=False)),
-        Event(kind, writer.draft(kind, PODS, new, old, ahead=2, check=False)),
+        WatchEvent("MODIFIED", writer.draft("MODIFIED", BUDGETS, paid, budget, check=False)),
+        WatchEvent(kind, writer.draft(kind, PODS, new, old, ahead=2, check=False)),
     ]
     writer.commit(events)
     return events[1].record

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import Expired
 from reprieve.stores.protocol import Watch
-from reprieve.stores.records import Event, Record
+from reprieve.stores.records import Record, WatchEvent
 
 LONGEST_BACKLOG = 100_000
 """How many events a watch may be behind; then it has to list again, or it would fill the memory."""
 
 
-class Shelf:
+class ObjectsOfKind:
     """The objects of one kind, and the watches on them."""
 
     def __init__(self, resource: Resource) -> None:
@@ -42,7 +42,7 @@ class Shelf:
         if not space:
             del self._spaces[record.namespace]
 
-    def watch(self, watch: Watch, namespace: str, missed: Iterable[Event]) -> None:
+    def watch(self, watch: Watch, namespace: str, missed: Iterable[WatchEvent]) -> None:
         """Begin with what was missed; from now on the watch gets what happens."""
         for event in missed:
             if not namespace or event.record.namespace == namespace:
@@ -50,7 +50,7 @@ class Shelf:
         self._watches = [each for each in self._watches if not each[1].closed]
         self._watches.append((namespace, watch))
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: WatchEvent) -> None:
         ended = False
         for namespace, watch in self._watches:
             if watch.closed:
@@ -67,7 +67,7 @@ class Shelf:
         self._watches = []
 
 
-def _feed(watch: Watch, event: Event) -> bool:
+def _feed(watch: Watch, event: WatchEvent) -> bool:
     """Whether the watch ends here, because it has fallen too far behind."""
     if len(watch) < LONGEST_BACKLOG:
         watch.feed(event)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reprieve.stores.embedded.writer import Writer
-from reprieve.stores.records import Event
+from reprieve.stores.records import WatchEvent
 
 
 class Rehearsal(Writer):
@@ -12,5 +12,5 @@ class Rehearsal(Writer):
     def __init__(self, writer: Writer) -> None:
         vars(self).update(vars(writer))
 
-    def commit(self, events: list[Event]) -> None:
+    def commit(self, events: list[WatchEvent]) -> None:
         """Nothing becomes of it."""

@@ -29,7 +29,7 @@ class EventRetention:
 
     def tidy(self) -> None:
         self._written = 0
-        kept = sorted(self._writer.journal.shelf(EVENTS).records(), key=lambda record: record.version)
+        kept = sorted(self._writer.journal.of_kind(EVENTS).records(), key=lambda record: record.version)
         surplus = max(0, len(kept) - MOST)
         oldest = self._writer.clock() - KEPT_FOR
         gone = kept[:surplus] + [record for record in kept[surplus:] if _last_seen(record) < oldest]

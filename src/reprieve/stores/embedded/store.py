@@ -65,7 +65,7 @@ class EmbeddedStore:
         return self._journal.version
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        records = self._journal.shelf(resource).records(namespace)
+        records = self._journal.of_kind(resource).records(namespace)
         if labels or fields:
             records = select(records, resource, labels, fields)
         return Listing(sorted(records, key=lambda record: record.key), self._journal.version)
@@ -101,7 +101,7 @@ class EmbeddedStore:
         version: int | None = None,
         uid: str = "",
     ) -> Record:
-        new = kind == "apply" and self._journal.shelf(resource).get(namespace, name) is None
+        new = kind == "apply" and self._journal.of_kind(resource).get(namespace, name) is None
         if new and not subresource and version is None and not uid:
             return self._writer.create(resource, _named(apply_patch(None, patch, kind, resource), name, namespace))
         old = self._writer.expected(resource, name, namespace, version, uid)

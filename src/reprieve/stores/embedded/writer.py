@@ -14,7 +14,7 @@ from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.api import incoming
-from reprieve.stores.api.admission import Admission, read, read_raw
+from reprieve.stores.api.admission import AdmissionChecks, read, read_raw
 from reprieve.stores.api.defaults import fill_in, first_status
 from reprieve.stores.api.immutable_fields import check_update
 from reprieve.stores.api.incoming import Data, Identities, decode, encode
@@ -26,7 +26,7 @@ from reprieve.stores.embedded.commits import Journal
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.protocol import Propagation
-from reprieve.stores.records import Event, EventType, Record
+from reprieve.stores.records import EventType, Record, WatchEvent
 
 _TRIES = 8
 ALWAYS_THERE = ("default", "kube-system", "kube-public")
@@ -39,14 +39,14 @@ class Writer:
         self.clock = clock
         # What was given before a restart is not given again after it.
         self._identities = Identities(None if seed is None else seed + (journal.version << 64))
-        self._admission = Admission()
-        for shelf in journal.shelves():
-            self._admission.put_all(shelf.resource, shelf.records())
+        self._admission = AdmissionChecks()
+        for kind_objects in journal.all_kinds():
+            self._admission.put_all(kind_objects.resource, kind_objects.records())
 
     # What is there
 
     def existing(self, resource: Resource, name: str, namespace: str = "") -> Record:
-        record = self.journal.shelf(resource).get(namespace if resource.namespaced else "", name)
+        record = self.journal.of_kind(resource).get(namespace if resource.namespaced else "", name)
         if record is None:
             raise not_found(resource, name)
         return record
@@ -72,17 +72,17 @@ class Writer:
         return self.write("ADDED", resource, new)
 
     def _give_name(self, resource: Resource, metadata: Data, namespace: str) -> str:
-        shelf = self.journal.shelf(resource)
+        kind_objects = self.journal.of_kind(resource)
         name, base = incoming.name_in(resource, metadata), metadata.get("generateName", "")
         if not name and not base:
             raise invalid(resource, "", [Finding("$.metadata.name", "missing", "it or generateName must be given")])
         if name or not isinstance(base, str):
-            if shelf.get(namespace, name) is not None:
+            if kind_objects.get(namespace, name) is not None:
                 raise already_exists(resource, name)
             return name
         for _ in range(_TRIES):
             name = self._identities.name(base)
-            if shelf.get(namespace, name) is None:
+            if kind_objects.get(namespace, name) is None:
                 metadata["name"] = name
                 return name
         raise already_exists(resource, name)
@@ -166,7 +166,7 @@ class Writer:
             self.draft("DELETED", old.resource, decode(old.raw), old, ahead=ahead)
             for ahead, old in enumerate(records, 1)
         )
-        self.commit([Event("DELETED", draft) for draft in drafts])
+        self.commit([WatchEvent("DELETED", draft) for draft in drafts])
 
     # Into the journal
 
@@ -175,7 +175,7 @@ class Writer:
     ) -> Record:
         """Admit one object and commit it."""
         record = self.draft(kind, resource, data, old, check=check)
-        self.commit([Event(kind, record)])
+        self.commit([WatchEvent(kind, record)])
         return record
 
     def draft(
@@ -206,7 +206,7 @@ class Writer:
             manifest=typed.manifest,
         )
 
-    def commit(self, events: list[Event]) -> None:
+    def commit(self, events: list[WatchEvent]) -> None:
         self.journal.commit(events)
         for event in events:
             self._admission.follow(event)

@@ -64,7 +64,7 @@ REASONS: list[tuple[Reason, str]] = [
 
 @pytest.mark.parametrize(("reason", "want"), REASONS, ids=lambda value: getattr(value, "rule", None))
 def test_a_reason_in_words(reason: Reason, want: str) -> None:
-    assert texts.describe(reason) == want
+    assert texts.reasons.describe(reason) == want
 
 
 def test_no_reason_for_a_pod_or_of_a_step_is_without_words() -> None:
@@ -73,123 +73,125 @@ def test_no_reason_for_a_pod_or_of_a_step_is_without_words() -> None:
 
 
 DECISIONS = [
-    (texts.fits(P, "n1"), "Pod/default/p fits on n1; nobody has to make way."),
-    (texts.preempts(P, "n1", [A], 0), "Pod/default/a makes way for Pod/default/p on n1."),
-    (texts.preempts(P, "n1", [A, B], 0), "Pod/default/a and Pod/default/b make way for Pod/default/p on n1."),
+    (texts.pods.fits(P, "n1"), "Pod/default/p fits on n1; nobody has to make way."),
+    (texts.pods.preempts(P, "n1", [A], 0), "Pod/default/a makes way for Pod/default/p on n1."),
+    (texts.pods.preempts(P, "n1", [A, B], 0), "Pod/default/a and Pod/default/b make way for Pod/default/p on n1."),
     (
-        texts.preempts(P, "n1", [A], 1),
+        texts.pods.preempts(P, "n1", [A], 1),
         "Pod/default/a makes way for Pod/default/p on n1. That goes against a disruption budget.",
     ),
     (
-        texts.preempts(P, "n1", [A, B], 1),
+        texts.pods.preempts(P, "n1", [A, B], 1),
         "Pod/default/a and Pod/default/b make way for Pod/default/p on n1. 1 of them goes against a disruption budget.",
     ),
     (
-        texts.preempts(P, "n1", [A, B, C, D, E], 2),
+        texts.pods.preempts(P, "n1", [A, B, C, D, E], 2),
         "Pod/default/a, Pod/default/b, Pod/default/c and 2 more make way for Pod/default/p on n1. "
         "2 of them go against a disruption budget.",
     ),
-    (texts.never_preempts(P), "Pod/default/p fits nowhere, and its preemption policy is Never."),
-    (texts.waits_for_victims(P, "n1", [A]), "Pod/default/p waits for n1: Pod/default/a is still leaving."),
+    (texts.pods.never_preempts(P), "Pod/default/p fits nowhere, and its preemption policy is Never."),
+    (texts.pods.waits_for_victims(P, "n1", [A]), "Pod/default/p waits for n1: Pod/default/a is still leaving."),
     (
-        texts.waits_for_victims(P, "n1", [A, B]),
+        texts.pods.waits_for_victims(P, "n1", [A, B]),
         "Pod/default/p waits for n1: Pod/default/a and Pod/default/b are still leaving.",
     ),
     (
-        texts.waits_for_toleration(P, NOON),
+        texts.pods.waits_for_toleration(P, NOON),
         "Pod/default/p waits: who could make way tolerates it until 2026-01-01T12:00:00Z at the earliest.",
     ),
     (
-        texts.waits_for_toleration(P, None),
+        texts.pods.waits_for_toleration(P, None),
         "Pod/default/p waits: who could make way tolerates it for a time, and is not known to be scheduled yet.",
     ),
-    (texts.unschedulable(P, {}), "Pod/default/p cannot be placed: there are no nodes."),
+    (texts.pods.unschedulable(P, {}), "Pod/default/p cannot be placed: there are no nodes."),
     (
-        texts.unschedulable(P, {"n1": texts.OBSTACLES[1]}),
+        texts.pods.unschedulable(P, {"n1": texts.pods.OBSTACLES[1]}),
         "Pod/default/p cannot be placed, and no preemption helps: the only node is cordoned.",
     ),
     (
-        texts.unschedulable(P, {"n1": texts.TOO_SMALL, "n2": texts.TOO_SMALL}),
+        texts.pods.unschedulable(P, {"n1": texts.pods.TOO_SMALL, "n2": texts.pods.TOO_SMALL}),
         "Pod/default/p cannot be placed, and no preemption helps: "
         "all 2 nodes are too small even without everybody who could make way.",
     ),
     (
-        texts.unschedulable(P, {"n1": texts.OBSTACLES[1], "n2": texts.NO_CANDIDATES, "n3": texts.NO_CANDIDATES}),
+        texts.pods.unschedulable(
+            P, {"n1": texts.pods.OBSTACLES[1], "n2": texts.pods.NO_CANDIDATES, "n3": texts.pods.NO_CANDIDATES}
+        ),
         "Pod/default/p cannot be placed, and no preemption helps: of 3 nodes, "
         "2 are short of room, with nobody who may be asked to make way; 1 is cordoned.",
     ),
-    (texts.chosen("n1", "LatestStart"), "n1 was chosen: its most important victims started last."),
-    (texts.chosen("n1", "Novelty"), "n1 was chosen: Novelty."),
-    (texts.cycle_summary(1, 2, 3), "1 unit placed, 2 waiting, 3 to make way"),
-    (texts.cycle_summary(0, 1, 0), "0 units placed, 1 waiting, 0 to make way"),
-    (texts.NOTHING_PENDING, "Nothing is pending: there is nothing to decide."),
+    (texts.reasons.chosen("n1", "LatestStart"), "n1 was chosen: its most important victims started last."),
+    (texts.reasons.chosen("n1", "Novelty"), "n1 was chosen: Novelty."),
+    (texts.tables.cycle_summary(1, 2, 3), "1 unit placed, 2 waiting, 3 to make way"),
+    (texts.tables.cycle_summary(0, 1, 0), "0 units placed, 1 waiting, 0 to make way"),
+    (texts.tables.NOTHING_PENDING, "Nothing is pending: there is nothing to decide."),
 ]
 EXPLANATIONS = [
-    (texts.not_chosen(A, "why"), "Pod/default/a stays: why."),
-    (texts.makes_way(A, "why"), "Pod/default/a does make way: why."),
-    (texts.nobody_has_to(P), "nobody has to make way for Pod/default/p"),
-    (texts.cost_elsewhere("why", "n2", [B]), "why (on n2 it would have been Pod/default/b)"),
-    (texts.has_to_make_way(A, P, "why"), "Pod/default/a has to make way for Pod/default/p: why."),
-    (texts.stays_for(A, [P], ["why"]), "Pod/default/a does not make way for Pod/default/p: why."),
+    (texts.explanations.not_chosen(A, "why"), "Pod/default/a stays: why."),
+    (texts.explanations.makes_way(A, "why"), "Pod/default/a does make way: why."),
+    (texts.explanations.nobody_has_to(P), "nobody has to make way for Pod/default/p"),
+    (texts.explanations.cost_elsewhere("why", "n2", [B]), "why (on n2 it would have been Pod/default/b)"),
+    (texts.explanations.has_to_make_way(A, P, "why"), "Pod/default/a has to make way for Pod/default/p: why."),
+    (texts.explanations.stays_for(A, [P], ["why"]), "Pod/default/a does not make way for Pod/default/p: why."),
     (
-        texts.stays_for(A, [P, B], ["why", "how"]),
+        texts.explanations.stays_for(A, [P, B], ["why", "how"]),
         "Pod/default/a does not make way for Pod/default/p and Pod/default/b: for Pod/default/p, why.",
     ),
-    (texts.on_no_known_node("n9"), "it runs on n9, which does not exist"),
-    (texts.NOBODY_ASKS, "Nobody who is pending needs anyone to make way."),
-    (texts.marked(A, "Why", "words"), "Pod/default/a is marked for disruption (Why): words"),
-    (texts.marked(A, "Why", ""), "Pod/default/a is marked for disruption (Why)."),
-    (texts.names_the_preemptor(A), "Pod/default/a is the one in question; it cannot make way for itself"),
-    (texts.nothing_to_decide("It runs."), "It runs; there is nothing to decide"),
-    (texts.no_such_unit(A), "there is no Pod/default/a among what was read"),
-    (": ".join(texts.no_such_node("n9")), "there is no node n9: the pod is not counted anywhere"),
+    (texts.pods.on_no_known_node("n9"), "it runs on n9, which does not exist"),
+    (texts.explanations.NOBODY_ASKS, "Nobody who is pending needs anyone to make way."),
+    (texts.pods.marked(A, "Why", "words"), "Pod/default/a is marked for disruption (Why): words"),
+    (texts.pods.marked(A, "Why", ""), "Pod/default/a is marked for disruption (Why)."),
+    (texts.questions.names_the_preemptor(A), "Pod/default/a is the one in question; it cannot make way for itself"),
+    (texts.questions.nothing_to_decide("It runs."), "It runs; there is nothing to decide"),
+    (texts.questions.no_such_unit(A), "there is no Pod/default/a among what was read"),
+    (": ".join(texts.questions.no_such_node("n9")), "there is no node n9: the pod is not counted anywhere"),
     (
-        ": ".join(texts.overfull({"cpu": "1", "memory": "2Gi"})),
+        ": ".join(texts.questions.overfull({"cpu": "1", "memory": "2Gi"})),
         "its pods use 1 cpu, 2Gi memory more than it has: nothing fits there before somebody leaves",
     ),
-    (texts.more_warnings(3), "and 3 more; `reprieve check` lists what is wrong with each manifest"),
-    (": ".join(texts.case_named_twice("a", "x.yaml")), '"a" is named twice: first in x.yaml'),
-    (texts.not_one_decision(2), "2 decisions; name a preemptor to expect one"),
+    (texts.questions.more_warnings(3), "and 3 more; `reprieve check` lists what is wrong with each manifest"),
+    (": ".join(texts.questions.case_named_twice("a", "x.yaml")), '"a" is named twice: first in x.yaml'),
+    (texts.questions.not_one_decision(2), "2 decisions; name a preemptor to expect one"),
 ]
 
 
 G = "PodGroup/default/g"
 GROUPS = [
     (
-        texts.group_fits(G, 3, 4),
+        texts.groups.group_fits(G, 3, 4),
         "PodGroup/default/g fits: 3 of its 4 waiting pods can be placed; nobody has to make way.",
     ),
     (
-        texts.group_preempts(G, 2, 2, [A], 1),
+        texts.groups.group_preempts(G, 2, 2, [A], 1),
         "Pod/default/a makes way for PodGroup/default/g: 2 of its 2 waiting pods get a place.",
     ),
     (
-        texts.group_preempts(G, 1, 1, ["PodGroup/default/h", A], 5),
+        texts.groups.group_preempts(G, 1, 1, ["PodGroup/default/h", A], 5),
         "PodGroup/default/h and Pod/default/a (5 pods) make way for PodGroup/default/g: "
         "1 of its 1 waiting pod get a place.",
     ),
     (
-        texts.group_unschedulable(G, 1, 3, {}),
+        texts.groups.group_unschedulable(G, 1, 3, {}),
         "PodGroup/default/g cannot be placed, and nobody is preempted for a part of it: "
         "1 of the 3 pods it needs would get a place.",
     ),
     (
-        texts.group_unschedulable(G, 1, 3, {"cpu": (2000, 6000)}),
+        texts.groups.group_unschedulable(G, 1, 3, {"cpu": (2000, 6000)}),
         "PodGroup/default/g cannot be placed, and nobody is preempted for a part of it: "
         "1 of the 3 pods it needs would get a place; even then there would be only 2 of the 6 cpu needed.",
     ),
-    (texts.too_few_pods(G, 1, 3), "PodGroup/default/g is not complete: 1 pod of the 3 it needs exist."),
+    (texts.groups.too_few_pods(G, 1, 3), "PodGroup/default/g is not complete: 1 pod of the 3 it needs exist."),
     (
-        texts.mixed_group(G, "priority", ["1", "2"]),
+        texts.groups.mixed_group(G, "priority", ["1", "2"]),
         "PodGroup/default/g is refused: its pods must share what they have of priority, and they have 1 and 2.",
     ),
     (
-        texts.preemption_priority_too_low("Workload/default/w", 1, 2),
+        texts.groups.preemption_priority_too_low("Workload/default/w", 1, 2),
         "Workload/default/w is refused: its preemption priority 1 is below its priority 2, "
         "so that it and its like could preempt each other for ever.",
     ),
     (
-        " ".join(texts.priority_divergence([("a", 1), ("b", 0)], 2)),
+        " ".join(texts.groups.priority_divergence([("a", 1), ("b", 0)], 2)),
         "not the priority of all its pods: a has 1 and b has 0 2 is what counts for them",
     ),
 ]
@@ -216,17 +218,17 @@ def test_a_sentence(said: str, want: str) -> None:
 )
 def test_what_a_pod_is_doing(state: dict[str, object], want: str) -> None:
     whole = {"node": "", "finished": False, "leaving": False, "gates": [], **state}
-    assert texts.whereabouts(A, **whole) == want  # type: ignore[arg-type]
+    assert texts.pods.whereabouts(A, **whole) == want  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("reach", texts.OBSTACLES)
+@pytest.mark.parametrize("reach", texts.pods.OBSTACLES)
 def test_why_a_node_is_out_of_reach(reach: int) -> None:
-    assert texts.obstacle(reach, candidates=True) == texts.OBSTACLES[reach]
+    assert texts.pods.obstacle(reach, candidates=True) == texts.pods.OBSTACLES[reach]
 
 
 def test_why_a_node_in_reach_is_out() -> None:
-    assert texts.obstacle(0, candidates=True) == "too small even without everybody who could make way"
-    assert texts.obstacle(0, candidates=False) == "short of room, with nobody who may be asked to make way"
+    assert texts.pods.obstacle(0, candidates=True) == "too small even without everybody who could make way"
+    assert texts.pods.obstacle(0, candidates=False) == "short of room, with nobody who may be asked to make way"
 
 
 @pytest.mark.parametrize(
@@ -237,4 +239,4 @@ def test_why_a_node_in_reach_is_out() -> None:
     ],
 )
 def test_few_names_are_listed_and_many_are_counted(names: str, want: str) -> None:
-    assert texts.listed(list(names)) == want
+    assert texts.parts.listed(list(names)) == want

@@ -12,7 +12,7 @@ from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import Loaded, load
 from reprieve.manifests.problems import Problem, in_order
 from reprieve.planning.survey import divergences
-from reprieve.texts import count
+from reprieve.texts.parts import count
 from reprieve.world import World
 
 Old = Annotated[

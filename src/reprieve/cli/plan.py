@@ -114,4 +114,4 @@ def print_warnings(warnings: list[Problem]) -> None:
     for problem in warnings[:_MOST_WARNINGS]:
         typer.echo(f"warning: {problem}", err=True)
     if len(warnings) > _MOST_WARNINGS:
-        typer.echo(f"warning: {texts.more_warnings(len(warnings) - _MOST_WARNINGS)}", err=True)
+        typer.echo(f"warning: {texts.questions.more_warnings(len(warnings) - _MOST_WARNINGS)}", err=True)

@@ -19,24 +19,29 @@ Group = TypeVar("Group", bound=Hashable)
 def show_result(result: Result) -> str:
     """A whole answer: a few decisions in full, many as a table; of a cycle also what was placed and what waits."""
     decisions = result.decisions
-    parts = [texts.NOTHING_PENDING] if not decisions else []
+    parts = [texts.tables.NOTHING_PENDING] if not decisions else []
     if len(decisions) <= _MOST_IN_FULL:
         parts += ("\n".join(show_decision(decision)) for decision in decisions)
     else:
         parts.append("\n".join(_overview(decisions)))
     if result.order:
         victims = sum(len(decision.victims) for decision in decisions)
-        parts.append(texts.cycle_summary(len(result.admitted), len(result.left), victims))
+        parts.append(texts.tables.cycle_summary(len(result.admitted), len(result.left), victims))
     return "\n\n".join(parts)
 
 
 def _overview(decisions: Sequence[Decision]) -> Iterator[str]:
     rows = [
-        (made.preemptor, made.outcome, made.domain or "", texts.listed([victim["unit"] for victim in made.victims]))
+        (
+            made.preemptor,
+            made.outcome,
+            made.domain or "",
+            texts.parts.listed([victim["unit"] for victim in made.victims]),
+        )
         for made in decisions
     ]
-    yield from table(texts.CYCLE_COLUMNS, rows, most=_MOST_LINES)
-    yield texts.MORE_IN_FULL
+    yield from table(texts.tables.CYCLE_COLUMNS, rows, most=_MOST_LINES)
+    yield texts.tables.MORE_IN_FULL
 
 
 def show_decision(decision: Decision) -> Iterator[str]:
@@ -53,7 +58,7 @@ def _places(decision: Decision) -> Iterator[str]:
     """Where each pod of a group goes; for a single pod the sentence says it."""
     if decision.preemptor not in decision.placement and decision.placement:
         yield ""
-        yield from table(texts.PLACE_COLUMNS, list(decision.placement.items()), most=_MOST_ROWS)
+        yield from table(texts.tables.PLACE_COLUMNS, list(decision.placement.items()), most=_MOST_ROWS)
 
 
 def _victims(decision: Decision) -> Iterator[str]:
@@ -62,20 +67,20 @@ def _victims(decision: Decision) -> Iterator[str]:
     yield ""
     if len(decision.victims) <= _MOST_ROWS:
         rows = [(victim["unit"], *_because(victim)) for victim in decision.victims]
-        yield from table(texts.VICTIM_COLUMNS, rows)
+        yield from table(texts.tables.VICTIM_COLUMNS, rows)
         return
     groups = grouped((_because(victim), victim) for victim in decision.victims)
     if len(groups) > _MOST_ROWS:
         groups = grouped(((victim["reason"], ""), victim) for victim in decision.victims)
     rows = [
-        (texts.listed([victim["unit"] for victim in victims]), rule, message or _example(victims))
+        (texts.parts.listed([victim["unit"] for victim in victims]), rule, message or _example(victims))
         for (rule, message), victims in groups.items()
     ]
-    yield from table((texts.so_many_make_way(len(decision.victims)), *texts.VICTIM_COLUMNS[1:]), rows)
+    yield from table((texts.tables.so_many_make_way(len(decision.victims)), *texts.tables.VICTIM_COLUMNS[1:]), rows)
 
 
 def _because(victim: dict[str, Any]) -> tuple[str, str]:
-    against = f"; {texts.AGAINST_BUDGET}" if victim["pdbViolation"] else ""
+    against = f"; {texts.pods.AGAINST_BUDGET}" if victim["pdbViolation"] else ""
     return victim["reason"], victim["message"] + against
 
 
@@ -85,13 +90,13 @@ def _elsewhere(decision: Decision) -> Iterator[str]:
     others = {domain: cost for domain, cost in decision.candidates.items() if domain != decision.domain}
     ordered = sorted(others.items(), key=lambda item: (item[1]["pdbViolations"], len(item[1]["victims"]), item[0]))
     rows = [
-        (domain, str(len(cost["victims"])), str(cost["pdbViolations"]), texts.listed(cost["victims"]))
+        (domain, str(len(cost["victims"])), str(cost["pdbViolations"]), texts.parts.listed(cost["victims"]))
         for domain, cost in ordered
     ]
     if rows or decision.preemptor in decision.placement:
         yield ""
-        yield from table(texts.ELSEWHERE_COLUMNS, rows, most=_MOST_ROWS) if rows else ()
-        yield texts.chosen(decision.domain or "", decision.criterion)
+        yield from table(texts.tables.ELSEWHERE_COLUMNS, rows, most=_MOST_ROWS) if rows else ()
+        yield texts.reasons.chosen(decision.domain or "", decision.criterion)
 
 
 def show_spared(decision: Decision) -> Iterator[str]:
@@ -102,18 +107,21 @@ def show_spared(decision: Decision) -> Iterator[str]:
     yield ""
     if len(spared) <= _MOST_ROWS:
         rows = [(item["unit"], item["domain"], item["rule"], item["message"]) for item in spared]
-        yield from table(texts.SPARED_COLUMNS, rows)
+        yield from table(texts.tables.SPARED_COLUMNS, rows)
         return
     groups = grouped((item["rule"], item) for item in spared)
     yield from table(
-        (texts.so_many_stay(len(spared)), *texts.SPARED_COLUMNS[2:]),
-        [(texts.listed([item["unit"] for item in items]), rule, _example(items)) for rule, items in groups.items()],
+        (texts.tables.so_many_stay(len(spared)), *texts.tables.SPARED_COLUMNS[2:]),
+        [
+            (texts.parts.listed([item["unit"] for item in items]), rule, _example(items))
+            for rule, items in groups.items()
+        ],
     )
 
 
 def _example(items: Sequence[dict[str, Any]]) -> str:
     messages = {item["message"] for item in items}
-    return str(items[0]["message"]) if len(messages) == 1 else texts.such_as(items[0]["message"])
+    return str(items[0]["message"]) if len(messages) == 1 else texts.tables.such_as(items[0]["message"])
 
 
 def _obstacles(decision: Decision) -> Iterator[str]:
@@ -121,7 +129,7 @@ def _obstacles(decision: Decision) -> Iterator[str]:
         return
     yield ""
     groups = grouped((why, node) for node, why in decision.obstacles.items())
-    yield from table(texts.OBSTACLE_COLUMNS, [(texts.listed(nodes), why) for why, nodes in groups.items()])
+    yield from table(texts.tables.OBSTACLE_COLUMNS, [(texts.parts.listed(nodes), why) for why, nodes in groups.items()])
 
 
 def grouped(pairs: Iterable[tuple[Group, Item]]) -> dict[Group, list[Item]]:
@@ -140,4 +148,4 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, most: int | N
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         yield ("  " + "  ".join(cells)).rstrip()
     if len(shown) < len(rows):
-        yield "  " + texts.and_more(len(rows) - len(shown))
+        yield "  " + texts.parts.and_more(len(rows) - len(shown))

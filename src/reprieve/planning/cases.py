@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from reprieve import texts
 from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.manifests.documents import Document, find_files, read_file
 from reprieve.manifests.meta import Model
@@ -17,6 +16,7 @@ from reprieve.manifests.reader import Reader
 from reprieve.manifests.shapes import type_at
 from reprieve.planning.planner import plan
 from reprieve.planning.result import Result
+from reprieve.texts import questions as texts
 
 
 class ExpectedCost(Model):

@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from reprieve import texts
 from reprieve.configuration import Settings, configure
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import Loaded, load, load_objects, load_text
@@ -16,6 +15,7 @@ from reprieve.planning.questions import PREEMPTOR, UnitAsked, Unsupported, asked
 from reprieve.planning.result import Decision, Result, decision
 from reprieve.planning.survey import survey
 from reprieve.policies.registry import Asked, Known, NothingToDecide, Policies, Preemptor
+from reprieve.texts import questions as texts
 from reprieve.world import World, microseconds
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from reprieve import texts
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import KINDS, NAMESPACED, find_resource
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
 from reprieve.model.names import parts_of
 from reprieve.policies.registry import Asked
+from reprieve.texts import questions as texts
 
 UnitAsked = str | Mapping[str, Any]
 # What a question is made of, as Python calls it; the command line has its own words for them.

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from reprieve import texts
 from reprieve.engine.plan import Plan, Victim
 from reprieve.manifests.problems import Problem
+from reprieve.texts import reasons as texts
 
 
 class Decision(msgspec.Struct, frozen=True, rename="camel"):

@@ -40,7 +40,7 @@ def divergences(loaded: Loaded, world: World, settings: Settings = _GROUPS_COUNT
 def _divergence(pods: list[PodFacts], units: Units) -> Finding:
     own = [(facts.unit, facts.priority) for facts in pods]
     field = "$.spec.priorityClassName" if pods[0].pod.spec.workload_ref else "$.spec.priority"
-    message = texts.priority_divergence(own, units.scheduling_priority(pods[0]))
+    message = texts.groups.priority_divergence(own, units.scheduling_priority(pods[0]))
     return Finding(field, *message, severity="warning")
 
 
@@ -58,7 +58,7 @@ def _origins(loaded: Loaded, *kinds: type) -> dict[str, Origin]:
 def _lost(world: World) -> Iterator[tuple[str, Finding]]:
     for facts in world.pods.values():
         if facts.node and world.get(Node, facts.node) is None:
-            yield facts.unit, Finding("$.spec.nodeName", *texts.no_such_node(facts.node))
+            yield facts.unit, Finding("$.spec.nodeName", *texts.questions.no_such_node(facts.node))
 
 
 def _overfull(world: World) -> Iterator[tuple[str, Finding]]:
@@ -68,4 +68,4 @@ def _overfull(world: World) -> Iterator[tuple[str, Finding]]:
     for node in world.all(Node):
         over = (used.get(node.name, Resources()) - node.allocatable).positive()
         if over:
-            yield f"Node//{node.name}", Finding("$.status.allocatable", *texts.overfull(over.to_manifest()))
+            yield f"Node//{node.name}", Finding("$.status.allocatable", *texts.questions.overfull(over.to_manifest()))

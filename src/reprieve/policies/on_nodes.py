@@ -38,14 +38,14 @@ def commit_pods(world: World, pods: Iterable[PodFacts], plan: Plan) -> None:
 def waiting_pod(facts: PodFacts, policy: str) -> Preemptor:
     """A pod that waits, alone. Raises `NothingToDecide` when it does not."""
     if not facts.pending:
-        raise NothingToDecide(texts.nothing_to_decide(whereabouts(facts)))
+        raise NothingToDecide(texts.questions.nothing_to_decide(whereabouts(facts)))
     never = facts.preemption_policy == "Never"
     return Preemptor(facts.unit, policy, facts.priority, facts.created, facts, (facts,), never)
 
 
 def known_pod(facts: PodFacts) -> Known:
     """A pod for whoever asks about it."""
-    unrelated = texts.on_no_known_node(facts.node) if facts.node else ""
+    unrelated = texts.pods.on_no_known_node(facts.node) if facts.node else ""
     conditions = facts.pod.status.conditions
     return Known(facts.unit, ON_NODES, facts.pending, bool(facts.node), whereabouts(facts), conditions, unrelated)
 
@@ -54,4 +54,4 @@ def whereabouts(facts: PodFacts) -> str:
     """What a pod is doing, in a sentence."""
     gates = [gate.name for gate in facts.pod.spec.scheduling_gates]
     finished, leaving = facts.pod.finished, facts.pod.terminating
-    return texts.whereabouts(facts.unit, facts.node, finished=finished, leaving=leaving, gates=gates)
+    return texts.pods.whereabouts(facts.unit, facts.node, finished=finished, leaving=leaving, gates=gates)

@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from reprieve import texts
 from reprieve.engine.arrays import Mask
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
@@ -37,6 +36,7 @@ from reprieve.engine.steps import Criterion
 from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, known_pod, waiting_pod
 from reprieve.policies.registry import Asked, BaseEntry, Ground, Known, Preemptor
+from reprieve.texts import pods as texts
 from reprieve.world import NEVER, PodFacts
 
 _MOST_SHAPES = 64

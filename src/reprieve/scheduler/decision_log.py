@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from reprieve import texts
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import Clock
@@ -19,6 +18,7 @@ from reprieve.model.names import parts_of
 from reprieve.scheduler.history import History, Step
 from reprieve.scheduler.metrics import Metrics
 from reprieve.texts import events as loop
+from reprieve.texts import reasons as texts
 from reprieve.world import PodFacts, World
 
 _STEPS: dict[str, Step] = {"Preempt": "nominated", "Wait": "tried", "Unschedulable": "tried"}

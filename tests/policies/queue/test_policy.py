@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reprieve import texts
 from reprieve.engine.reasons import QueueLaw
+from reprieve.texts import reasons as texts
 from tests.builders.pods import Dict, node
 from tests.builders.queues import OPTED_OUT, at, decide, in_queue, policies_over, queues, rules, tree, victims
 

@@ -33,7 +33,7 @@ def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
     if why_not is not None:
         other = planner.known(why_not, about=WHY_NOT)
         if other is None or (known is not None and other.unit == known.unit):
-            raise question(texts.names_the_preemptor(other.unit if other else why_not), about=WHY_NOT)
+            raise question(texts.questions.names_the_preemptor(other.unit if other else why_not), about=WHY_NOT)
         yield from _why_not(planner.single(unit).decision, other)
     elif known is None or known.pending:
         yield from show_decision(planner.single(unit).decision)
@@ -52,10 +52,10 @@ def _why_not(made: Decision, other: Known) -> Iterator[str]:
     yield made.message
     for victim in made.victims:
         if victim["unit"] == other.unit:
-            yield texts.makes_way(other.unit, victim["message"])
+            yield texts.explanations.makes_way(other.unit, victim["message"])
             return
-    why = texts.nobody_has_to(made.preemptor) if made.outcome == "Fits" else _why_spared(made, other)
-    yield texts.not_chosen(other.unit, why) if why else other.whereabouts
+    why = texts.explanations.nobody_has_to(made.preemptor) if made.outcome == "Fits" else _why_spared(made, other)
+    yield texts.explanations.not_chosen(other.unit, why) if why else other.whereabouts
 
 
 def _why_spared(made: Decision, other: Known) -> str:
@@ -63,7 +63,11 @@ def _why_spared(made: Decision, other: Known) -> str:
     for item in made.spared:
         if item["unit"] == other.unit:
             cost = made.candidates.get(item["domain"]) if item["rule"] == "CheaperElsewhere" else None
-            return texts.cost_elsewhere(item["message"], item["domain"], cost["victims"]) if cost else item["message"]
+            return (
+                texts.explanations.cost_elsewhere(item["message"], item["domain"], cost["victims"])
+                if cost
+                else item["message"]
+            )
     return other.unrelated
 
 
@@ -73,7 +77,7 @@ def _resident(planner: Planner, known: Known) -> Iterator[str]:
     for name in ("DisruptionTarget", "Preempted"):
         target = find_condition(known.conditions, name)
         if target is not None and target.status == "True":
-            yield texts.marked(known.unit, target.reason, target.message)
+            yield texts.pods.marked(known.unit, target.reason, target.message)
     if known.holds:
         yield from _before_the_pending(planner, known)
 
@@ -88,15 +92,15 @@ def _before_the_pending(planner: Planner, known: Known) -> Iterator[str]:
     for made in asked:
         for victim in made.victims:
             if victim["unit"] == known.unit:
-                yield texts.has_to_make_way(known.unit, made.preemptor, victim["message"])
+                yield texts.explanations.has_to_make_way(known.unit, made.preemptor, victim["message"])
                 if len(made.candidates) > 1 or made.preemptor in made.placement:
-                    yield texts.chosen(made.domain or "", made.criterion)
+                    yield texts.reasons.chosen(made.domain or "", made.criterion)
                 return
     if not asked:
-        yield texts.NOBODY_ASKS
+        yield texts.explanations.NOBODY_ASKS
     for group in grouped((_rule(made, known), made) for made in asked).values():
         reasons = [_why_spared(made, known) for made in group]
-        yield texts.stays_for(known.unit, [made.preemptor for made in group], reasons)
+        yield texts.explanations.stays_for(known.unit, [made.preemptor for made in group], reasons)
 
 
 def _rule(made: Decision, known: Known) -> str:

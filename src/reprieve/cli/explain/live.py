@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from reprieve import texts
 from reprieve.cli.kinds import unit_in
 from reprieve.cli.logs import owners_of, pods_of
 from reprieve.cli.show import show_decision, show_spared, table
@@ -16,6 +15,7 @@ from reprieve.client.errors import Refused
 from reprieve.manifests.kinds import EVENTS, QUOTA_WORKLOADS, written_name
 from reprieve.manifests.resource import Resource
 from reprieve.planning.result import Decision
+from reprieve.texts import explanations as texts
 from reprieve.texts import history
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _why_not(told: Data, other: str) -> Iterator[str]:
     elif plan.outcome == "Fits":
         yield texts.not_chosen(other, texts.nobody_has_to(plan.preemptor))
     else:
-        yield texts.not_chosen(other, spared[other]) if other in spared else history.not_asked(other, plan.preemptor)
+        yield (texts.not_chosen(other, spared[other]) if other in spared else history.not_asked(other, plan.preemptor))
 
 
 # What is made of several units

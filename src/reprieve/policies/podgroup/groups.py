@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.nodes.units import Units, workload_group_name
 from reprieve.manifests.pods import WorkloadReference
 from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload
 from reprieve.model.names import UnitName, key_of, unit_name
+from reprieve.texts import groups as texts
 from reprieve.world import PodFacts, World
 
 

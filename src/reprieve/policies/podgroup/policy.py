@@ -118,7 +118,7 @@ class PodGroupPolicy(BasePolicy):
             with Trial(self._table) as trial:
                 if view.search.placer(domain.nodes).place(trial, None) > max(len(best), gang.required - 1):
                     best, where = trial.placement(), domain.name
-        return Placed(texts.group_fits(gang.name, len(best), len(gang.members)), where, best) if best else None
+        return Placed(texts.groups.group_fits(gang.name, len(best), len(gang.members)), where, best) if best else None
 
     # 2. May it preempt?
 
@@ -126,7 +126,7 @@ class PodGroupPolicy(BasePolicy):
         if view.group.refused:
             return HeldBack("Unschedulable", view.group.refused, because=NobodyAsked())
         if view.group.never_preempts:
-            return HeldBack("Unschedulable", texts.never_preempts(view.unit), because=NobodyAsked("Never"))
+            return HeldBack("Unschedulable", texts.pods.never_preempts(view.unit), because=NobodyAsked("Never"))
         return self._ongoing(view)
 
     def _ongoing(self, view: GroupView) -> HeldBack | None:
@@ -150,7 +150,7 @@ class PodGroupPolicy(BasePolicy):
         chosen, anybody = list(leaving.values()), [share.unit for share in lower]
         if not self._can_be_had(placer, nominated, chosen) and not self._can_be_had(placer, nominated, anybody):
             return None
-        message = texts.waits_for_victims(view.unit, texts.listed(nodes), list(leaving))
+        message = texts.pods.waits_for_victims(view.unit, texts.parts.listed(nodes), list(leaving))
         return HeldBack("Wait", message, waiting_for=list(leaving), because=NobodyAsked("Leaving"))
 
     def _can_be_had(self, placer: GangPlacer, nominated: list[PodFacts], gone: list[Unit]) -> bool:
@@ -211,7 +211,7 @@ class PodGroupPolicy(BasePolicy):
     def message(self, view: GroupView, offer: Offer) -> str:
         units = [unit.name for unit in offer.terms.victims]
         members = len(view.gang.members)
-        return texts.group_preempts(view.unit, len(offer.placement), members, units, len(offer.victims))
+        return texts.groups.group_preempts(view.unit, len(offer.placement), members, units, len(offer.victims))
 
     # Nothing to be done, or not yet
 
@@ -219,7 +219,7 @@ class PodGroupPolicy(BasePolicy):
         if self._waits(view):
             soonest = min(rule.good_until() for rule in view.rules)
             until = soonest if soonest < NEVER else None
-            return HeldBack("Wait", texts.waits_for_toleration(view.unit, until), until=until)
+            return HeldBack("Wait", texts.pods.waits_for_toleration(view.unit, until), until=until)
         return HeldBack("Unschedulable", self._shortage(view))
 
     def _waits(self, view: GroupView) -> bool:
@@ -239,7 +239,7 @@ class PodGroupPolicy(BasePolicy):
             most = placer.most(view.rules)
             if most > best:
                 best, missing = most, placer.shortage(view.rules)
-        return texts.group_unschedulable(view.unit, max(best, 0), view.gang.required, missing)
+        return texts.groups.group_unschedulable(view.unit, max(best, 0), view.gang.required, missing)
 
     # Explanations
 
@@ -270,8 +270,8 @@ class PodGroupPolicy(BasePolicy):
             return {}
         offered = {offer.domain for offer in told.offers.all()}
         inside = {domain.name for domain in view.domains}
-        outside = {name: texts.OBSTACLES[OUT_OF_DOMAIN] for name in self._domain_of(view) if name not in inside}
-        short = {name: texts.TOO_SMALL for name in sorted(inside - offered) if len(inside) > 1}
+        outside = {name: texts.pods.OBSTACLES[OUT_OF_DOMAIN] for name in self._domain_of(view) if name not in inside}
+        short = {name: texts.pods.TOO_SMALL for name in sorted(inside - offered) if len(inside) > 1}
         return {**short, **outside}
 
     def stamp(self, view: GroupView) -> object:  # noqa: ARG002 - what the world is at

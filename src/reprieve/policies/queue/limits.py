@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from reprieve import texts
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.units import POD
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
@@ -25,6 +24,7 @@ from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.queue.pods import held, opted_out, required_node
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.tree import QueueNode, below
+from reprieve.texts import queues as texts
 from reprieve.world import PodFacts
 
 _HOUR = 3_600_000_000

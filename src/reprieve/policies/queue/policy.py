@@ -86,7 +86,7 @@ class QueuePolicy(BasePolicy):
         if view.blocked or not view.nodes.fits.any():
             return None
         name = self._table.names[self._ledger.best(view.facts, np.flatnonzero(view.nodes.fits))]
-        return Placed(texts.fits(view.unit, name), name, {view.unit: name})
+        return Placed(texts.pods.fits(view.unit, name), name, {view.unit: name})
 
     # 2. May it preempt at all?
 
@@ -96,21 +96,21 @@ class QueuePolicy(BasePolicy):
             return HeldBack("Unschedulable", refusal, because=NobodyAsked())
         ready = view.facts.created + int(view.queue.delay * _SECOND)
         if view.now < ready:
-            message = texts.waits_for_delay(view.unit, view.queue.name, ready)
+            message = texts.queues.waits_for_delay(view.unit, view.queue.name, ready)
             return HeldBack("Wait", message, until=ready, because=NobodyAsked())
         where, leaving = leaving_enough(self.columns, view)
         if not leaving:
             return None
-        message = texts.waits_for_victims(view.unit, where, leaving)
+        message = texts.pods.waits_for_victims(view.unit, where, leaving)
         return HeldBack("Wait", message, where, waiting_for=leaving, because=NobodyAsked())
 
     def _refusal(self, view: PodInQueueView) -> str:
         if view.facts.preemption_policy == "Never":
-            return texts.never_preempts(view.unit)
+            return texts.pods.never_preempts(view.unit)
         if not self.tree.preemption:
-            return texts.preemption_off(view.unit)
+            return texts.queues.preemption_off(view.unit)
         if not laws.could_be_under_guarantee(view):
-            return texts.law_4(view.unit, view.queue.name)
+            return texts.queues.law_4(view.unit, view.queue.name)
         return ""
 
     # 3. to 5. The search
@@ -138,11 +138,11 @@ class QueuePolicy(BasePolicy):
         return view.search.criteria() if view.search is not None else []
 
     def message(self, view: PodInQueueView, offer: Offer) -> str:
-        return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
+        return texts.pods.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
 
     def refusal(self, view: PodInQueueView) -> HeldBack:
         laws_met = view.candidates.tally() if view.candidates is not None else {}
-        message = texts.no_victims_in_reach(view.unit, view.top.name, laws_met)
+        message = texts.queues.no_victims_in_reach(view.unit, view.top.name, laws_met)
         return HeldBack("Unschedulable", message)
 
     # Explanations
@@ -177,7 +177,7 @@ class QueuePolicy(BasePolicy):
         offered = {offer.domain for offer in told.offers.all()}
         candidates = np.asarray(view.candidates.mask.any(axis=0))
         return {
-            name: texts.obstacle(int(view.nodes.reach[node]), candidates=bool(candidates[node]))
+            name: texts.pods.obstacle(int(view.nodes.reach[node]), candidates=bool(candidates[node]))
             for node, name in enumerate(self._table.names)
             if self._table.nodes[node] is not None
             and name not in offered

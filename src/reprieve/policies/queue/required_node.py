@@ -58,17 +58,17 @@ class RequiredNodePolicy(BasePolicy):
     def fits(self, view: RequiredNodeView) -> Placed | None:
         if not _within_reach(view) or not view.nodes.fits[view.node]:
             return None
-        return Placed(texts.fits(view.unit, view.where), view.where, {view.unit: view.where})
+        return Placed(texts.pods.fits(view.unit, view.where), view.where, {view.unit: view.where})
 
     def trigger(self, view: RequiredNodeView) -> HeldBack | None:
         if not _within_reach(view):
-            return HeldBack("Unschedulable", texts.out_of_reach(view.unit, view.where), because=NobodyAsked())
+            return HeldBack("Unschedulable", texts.queues.out_of_reach(view.unit, view.where), because=NobodyAsked())
         if view.facts.preemption_policy == "Never":
-            return HeldBack("Unschedulable", texts.never_preempts(view.unit), because=NobodyAsked("Never"))
+            return HeldBack("Unschedulable", texts.pods.never_preempts(view.unit), because=NobodyAsked("Never"))
         if not view.nodes.when_all_left()[view.node]:
             return None
         leaving = [one.facts.unit for one in self._here(view) if one.facts.pod.terminating]
-        message = texts.waits_for_victims(view.unit, view.where, leaving)
+        message = texts.pods.waits_for_victims(view.unit, view.where, leaving)
         because = NobodyAsked("Leaving")
         return HeldBack("Wait", message, view.where, waiting_for=leaving, because=because) if leaving else None
 
@@ -112,10 +112,10 @@ class RequiredNodePolicy(BasePolicy):
         return OfferList([Offer(view.where, going, {view.unit: view.where}, criterion=ONLY_CANDIDATE)])
 
     def message(self, view: RequiredNodeView, offer: Offer) -> str:
-        return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
+        return texts.pods.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
 
     def refusal(self, view: RequiredNodeView) -> HeldBack:
-        return HeldBack("Unschedulable", texts.too_little_on_node(view.unit, view.where))
+        return HeldBack("Unschedulable", texts.queues.too_little_on_node(view.unit, view.where))
 
     # Explanations
 
@@ -127,7 +127,7 @@ class RequiredNodePolicy(BasePolicy):
                 yield from (Judged(facts.unit, self._table.names[node], reason) for facts in share.pods)
 
     def obstacles(self, view: RequiredNodeView, told: Told) -> dict[str, str]:
-        return {view.where: texts.TOO_SMALL} if told.offers is not None and told.chosen is None else {}
+        return {view.where: texts.pods.TOO_SMALL} if told.offers is not None and told.chosen is None else {}
 
     def stamp(self, view: RequiredNodeView) -> object:  # noqa: ARG002 - what the world is at
         return self._ledger.world.version

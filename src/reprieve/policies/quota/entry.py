@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from reprieve import texts
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.model.names import UnitName
@@ -16,6 +15,7 @@ from reprieve.policies.quota.view import PendingWorkload, Terms
 from reprieve.policies.quota.workloads import WorkloadFacts, whereabouts
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.policies.registry import Asked, BaseEntry, Decided, Ground, Known, NothingToDecide, Preemptor
+from reprieve.texts import quota as texts
 
 _GROUPS = "scheduling.k8s.io/"
 """The other API that has a kind Workload."""

@@ -53,7 +53,7 @@ class QuotaPolicy:
             view.nominate(self.nominate(view))
         if view.assignment.mode != FIT or not self._may_take(view):
             return None
-        message = texts.quota_fits(view.unit, view.queue.name, _flavors(view))
+        message = texts.quota.quota_fits(view.unit, view.queue.name, _flavors(view))
         return Placed(message, view.assignment.demand.name, terms=view.terms(takes=True))
 
     def nominate(self, view: WorkloadView) -> Nomination:
@@ -68,9 +68,9 @@ class QuotaPolicy:
 
     def trigger(self, view: WorkloadView) -> HeldBack | None:
         if not view.earlier.may_borrow(view.queue, view.assignment):
-            return _wait(view, texts.NO_MORE_BORROWING)
+            return _wait(view, texts.quota.NO_MORE_BORROWING)
         if view.assignment.mode == FIT:
-            return _wait(view, texts.QUOTA_TAKEN)
+            return _wait(view, texts.quota.QUOTA_TAKEN)
         if view.assignment.mode == NO_FIT:
             return _refuse(view, view.assignment.reason)._replace(because=NoFlavor(view.assignment.reason))
         return None
@@ -111,25 +111,25 @@ class QuotaPolicy:
 
     def message(self, view: WorkloadView, offer: Offer) -> str:
         units = [victim.unit for victim in offer.victims]
-        return texts.quota_preempts(view.unit, view.queue.name, units, _takings(view))
+        return texts.quota.quota_preempts(view.unit, view.queue.name, units, _takings(view))
 
     # Nothing to be done, or not yet
 
     def refusal(self, view: WorkloadView) -> HeldBack:
-        return view.refusal or _refuse(view, texts.NOBODY_MAY_GO)
+        return view.refusal or _refuse(view, texts.quota.NOBODY_MAY_GO)
 
     def _refusal(self, view: WorkloadView) -> HeldBack | None:
         victims, until = view.gone, view.waits_until
         if not victims and not view.again:
-            return _refuse(view, texts.NOBODY_MAY_GO)
+            return _refuse(view, texts.quota.NOBODY_MAY_GO)
         if victims and until is not None:
-            return _wait(view, texts.may_preempt_from(until))
+            return _wait(view, texts.quota.may_preempt_from(until))
         if view.claimed_before or (not victims and view.assignment.mode < FIT):
-            return _wait(view, texts.VICTIMS_CLAIMED)
+            return _wait(view, texts.quota.VICTIMS_CLAIMED)
         if not self._enough_left(view):
-            return _wait(view, texts.QUOTA_TAKEN)
+            return _wait(view, texts.quota.QUOTA_TAKEN)
         if not victims:
-            return _wait(view, texts.VICTIMS_CLAIMED, takes=True)
+            return _wait(view, texts.quota.VICTIMS_CLAIMED, takes=True)
         if len(view.leaving) == len(victims):
             return _wait(view, takes=True)
         return None
@@ -175,7 +175,7 @@ def _wait(view: WorkloadView, why: str = "", *, takes: bool = False) -> HeldBack
     unit, queue = view.unit, view.queue.name
     return HeldBack(
         "Wait",
-        texts.quota_refused(unit, queue, why) if why else texts.waits_for_victims(unit, queue, view.leaving),
+        texts.quota.quota_refused(unit, queue, why) if why else texts.pods.waits_for_victims(unit, queue, view.leaving),
         view.assignment.demand.name,
         waiting_for=view.leaving,
         until=view.waits_until,
@@ -185,7 +185,7 @@ def _wait(view: WorkloadView, why: str = "", *, takes: bool = False) -> HeldBack
 
 
 def _refuse(view: WorkloadView, why: str) -> HeldBack:
-    message = texts.quota_refused(view.unit, view.queue.name, why)
+    message = texts.quota.quota_refused(view.unit, view.queue.name, why)
     return HeldBack("Unschedulable", message, view.assignment.demand.name, terms=view.terms())
 
 
@@ -203,7 +203,9 @@ def _takings(view: WorkloadView) -> list[str]:
             for key in contested:
                 amounts[key] = amounts.get(key, 0) + facts.usage.get(key, 0)
     return [
-        texts.taken_from(queue.name, key[1], amount, view.earlier.used_before(queue, key), queue.quota(key).nominal)
+        texts.quota.taken_from(
+            queue.name, key[1], amount, view.earlier.used_before(queue, key), queue.quota(key).nominal
+        )
         for queue, amounts in taken.items()
         for key, amount in sorted(amounts.items())
         if amount

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
@@ -13,6 +12,7 @@ from reprieve.manifests.pods import pod_requests
 from reprieve.model.names import unit_name
 from reprieve.model.resources import Resources
 from reprieve.policies.quota.annotations import disruption_cost
+from reprieve.texts import quota as texts
 from reprieve.world import NEVER, microseconds
 
 _REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reprieve import texts
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import PODS
@@ -24,6 +23,7 @@ from reprieve.scheduler.pods.writing import PodWriter
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
+from reprieve.texts import reasons as texts
 from reprieve.world import PodFacts
 
 SCHEDULED = "PodScheduled"

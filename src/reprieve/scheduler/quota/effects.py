@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from reprieve import texts
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
@@ -25,6 +24,7 @@ from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.writing import TRIES
 from reprieve.texts import events as loop
+from reprieve.texts import reasons as texts
 
 
 class QuotaEffects:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from math import inf
 
-from reprieve import texts
 from reprieve.engine.plan import Plan
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.view import Sizes
@@ -17,6 +16,7 @@ from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.quota.effects import QuotaEffects
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.texts import events as loop
+from reprieve.texts import quota as texts
 from reprieve.world import microseconds
 
 CYCLE = "Quota//cycle"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from reprieve.texts.parts import count, listed
+
 JOB_SUSPENDED = "the Job is suspended; its pods are asked to end"
 JOB_RESUMED = "the Job was resumed"
 JOB_COMPLETE = "the Job is complete"
@@ -36,3 +38,85 @@ def minimum_available(available: int, wanted: int) -> str:
 def content_remains(counts: Mapping[str, int]) -> str:
     listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
     return f"still there: {listed}"
+
+
+# The life of quota workloads: queued, started, stopped, held back, finished
+
+NOT_ADMITTED = "It waits for quota: it is kept suspended until its Workload is admitted."
+POD_NOT_ADMITTED = "It was let go without quota, and ends: pods start when their Workload is admitted."
+WAITS_AGAIN = "All pods are gone, and the quota is free; it waits for quota again."
+STAYS_OUT = "All pods are gone, and the quota is free; it is not active, and is not queued again."
+QUEUED_AGAIN = "It waits for quota again."
+NOT_QUEUED_AGAIN = "It is not active, and is not queued again."
+REACTIVATED = "It was made active again, and waits for quota."
+DEACTIVATED = "It was made inactive."
+CHANGED_WHILE_ADMITTED = "Its Job was changed and is no longer what was admitted: it has to ask again."
+CAN_ADMIT = "It admits workloads."
+QUEUE_STOPPED = "It is stopped, and admits nobody."
+PODS_FINISHED = "All pods have finished."
+WORKLOAD_DELETED = "Its Workload was deleted, and with it its quota."
+
+
+def workload_made(unit: str, queue: str) -> str:
+    return f"{unit} waits for quota in the LocalQueue {queue}."
+
+
+def started(cluster_queue: str, pods: int, flavors: list[str]) -> str:
+    on = f" on {listed(flavors)}" if flavors else ""
+    return f"Admitted by {cluster_queue}: {count(pods, 'pod')}{on}."
+
+
+def stopped(why: str) -> str:
+    return why or "It has lost its quota."
+
+
+def finished(name: str, *, failed: bool) -> str:
+    return f"The Job {name} has {'failed' if failed else 'completed'}."
+
+
+def ran_too_long(seconds: int) -> str:
+    return f"It ran for longer than its maximum of {count(seconds, 'second')}."
+
+
+def queue_drained(kind: str, name: str) -> str:
+    return f"The {kind} {name} is stopped, and what it has admitted has to leave."
+
+
+def flavors_missing(names: list[str]) -> str:
+    return f"It admits nobody: there is no ResourceFlavor {listed(names)}."
+
+
+def flavor_gone(name: str) -> str:
+    return f"It cannot start: there is no ResourceFlavor {name}, on which it was admitted."
+
+
+def class_missing(kind: str, name: str) -> str:
+    return f"It cannot be queued: there is no {kind} {name}."
+
+
+def cluster_queue_missing(name: str) -> str:
+    return f"There is no ClusterQueue {name}."
+
+
+def cluster_queue_inactive(name: str) -> str:
+    return f"The ClusterQueue {name} admits nobody at present."
+
+
+def group_disagrees(name: str) -> str:
+    return f"The pods of the group {name} do not name the same queue and the same number of pods: it cannot be queued."
+
+
+def too_many_shapes(name: str, shapes: int, most: int) -> str:
+    return f"The pods of the group {name} have {shapes} different shapes, and at most {most} can be queued together."
+
+
+def name_taken(unit: str) -> str:
+    return f"It cannot be queued: {unit} exists already, and is not of these pods."
+
+
+def annotation_ignored(name: str, right: str) -> str:
+    return f"The annotation {name} cannot be read and counts as not said: {right}."
+
+
+def workload_refused(why: str) -> str:
+    return f"It cannot be queued: {why}"

@@ -18,7 +18,7 @@ from reprieve.model.conditions import condition_of, has_condition
 from reprieve.stores import writing
 from reprieve.stores.records import Record
 from reprieve.stores.writing import Change
-from reprieve.texts import quota_lives
+from reprieve.texts import controllers as texts
 
 FINALIZER = "kueue.x-k8s.io/resource-in-use"
 """Keeps a workload, and with it its quota and the original template, until its pods are gone."""
@@ -101,10 +101,10 @@ def release(now: datetime) -> Change:
         del data["status"]["admission"]
         active = is_active(data)
         reason = condition_of(data, "Evicted").get("reason", "Pending")
-        message = quota_lives.WAITS_AGAIN if active else quota_lives.STAYS_OUT
+        message = texts.WAITS_AGAIN if active else texts.STAYS_OUT
         set_condition(data, "QuotaReserved", "False", "Pending", message, now)
         set_condition(data, "Admitted", "False", "NoReservation", message, now)
-        again = quota_lives.QUEUED_AGAIN if active else quota_lives.NOT_QUEUED_AGAIN
+        again = texts.QUEUED_AGAIN if active else texts.NOT_QUEUED_AGAIN
         set_condition(data, "Requeued", str(active), reason if active else DEACTIVATED, again, now)
 
     return change

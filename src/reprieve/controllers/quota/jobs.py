@@ -26,7 +26,7 @@ from reprieve.model.conditions import has_condition, true_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import by_controller, controller_uid, is_leaving
-from reprieve.texts import quota_lives
+from reprieve.texts import controllers as texts
 
 Data = dict[str, Any]
 
@@ -66,7 +66,7 @@ class QuotaJobs(QuotaOwners):
         elif done or standing.is_finished(workload):
             await self._finish(job, workload, failed=done == "Failed")
         elif is_leaving(workload):
-            if await self._stop(job, workload, quota_lives.NOT_ADMITTED):
+            if await self._stop(job, workload, texts.NOT_ADMITTED):
                 await self.let_go(workload)
         elif not standing.holds_quota(workload):
             await self._ask_for_quota(job, workload)
@@ -85,7 +85,7 @@ class QuotaJobs(QuotaOwners):
     # It waits
 
     async def _queue(self, job: Record) -> None:
-        job = await self._hold(job, quota_lives.NOT_ADMITTED)
+        job = await self._hold(job, texts.NOT_ADMITTED)
         rank = await self.rank(job, priority.class_named(job, job.data["spec"]["template"]["spec"]))
         if rank is not None:
             await self.ask(job, shapes.job_workload(job, rank))
@@ -93,7 +93,7 @@ class QuotaJobs(QuotaOwners):
     async def _ask_for_quota(self, job: Record, workload: Record) -> None:
         if not self._is_ours(job):
             return await self.let_go(workload)
-        job = await self._hold(job, quota_lives.NOT_ADMITTED)
+        job = await self._hold(job, texts.NOT_ADMITTED)
         workload = await self._follow_always(job, workload)
 
         def follow(data: Data) -> None:
@@ -132,14 +132,14 @@ class QuotaJobs(QuotaOwners):
             if place is not None:
                 await self._start(job, workload, place)
         else:
-            await self._hold(job, quota_lives.NOT_ADMITTED)
+            await self._hold(job, texts.NOT_ADMITTED)
 
     async def _start(self, job: Record, workload: Record, place: shapes.JobPlacement) -> None:
         if not self._is_what_was_admitted(job, workload, place):
             return await self._ask_again(workload)
         if shapes.same(job.data["spec"]["template"], shapes.placed_template(job, workload, place)):
             return await self._let_run(job, workload, place)
-        held = await self._hold(job, quota_lives.NOT_ADMITTED)
+        held = await self._hold(job, texts.NOT_ADMITTED)
         if held is job and (rested := await self._at_rest(held)) is not None:
             await self._let_run(rested, workload, place)
 
@@ -164,17 +164,17 @@ class QuotaJobs(QuotaOwners):
         if not running.data["spec"].get("suspend"):
             queue = (standing.admission_of(workload) or {}).get("clusterQueue", "")
             pods = shapes.job_count(running.data["spec"])
-            await self.tell(running, "Started", quota_lives.started(queue, pods, shapes.flavors_of(workload)))
+            await self.tell(running, "Started", texts.started(queue, pods, shapes.flavors_of(workload)))
 
     async def _ask_again(self, workload: Record) -> None:
-        evict = standing.evict("JobChanged", quota_lives.CHANGED_WHILE_ADMITTED, self.clock())
+        evict = standing.evict("JobChanged", texts.CHANGED_WHILE_ADMITTED, self.clock())
         await self.modify(workload, evict, subresource="status")
 
     # It has to leave
 
     async def _stop(self, job: Record, workload: Record, why: str) -> bool:
         """Suspend a Job and, when its pods are gone, make it what it was; whether all that is done."""
-        held = await self._hold(job, quota_lives.stopped(why))
+        held = await self._hold(job, texts.stopped(why))
         if held is not job:
             return False  # whoever makes and ends its pods has to see it first
         rested = await self._at_rest(held)
@@ -200,7 +200,7 @@ class QuotaJobs(QuotaOwners):
     async def _finish(self, job: Record, workload: Record, *, failed: bool) -> None:
         if self._unfinished(job.uid):
             return
-        message = quota_lives.finished(job.name, failed=failed)
+        message = texts.finished(job.name, failed=failed)
         workload = await self.modify(workload, standing.finish(message, self.clock()), subresource="status")
         await self.modify(workload, standing.without_finalizer)
 

@@ -19,7 +19,7 @@ from reprieve.model.conditions import condition_of, has_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving, owner_references
-from reprieve.texts import quota_lives
+from reprieve.texts import controllers as texts
 
 _DRAIN = "HoldAndDrain"
 
@@ -78,10 +78,10 @@ class QuotaLifecycle(BaseController):
             return _why_inactive(workload)
         queue = self._cluster_queues.get((standing.admission_of(workload) or {}).get("clusterQueue", ""))
         if queue is not None and _drains(queue):
-            return Cause("ClusterQueueStopped", quota_lives.queue_drained("ClusterQueue", queue.name))
+            return Cause("ClusterQueueStopped", texts.queue_drained("ClusterQueue", queue.name))
         local = self._local_queues.get(workload.data["spec"].get("queueName", ""), workload.namespace)
         if local is not None and _drains(local):
-            return Cause("LocalQueueStopped", quota_lives.queue_drained("LocalQueue", local.name))
+            return Cause("LocalQueueStopped", texts.queue_drained("LocalQueue", local.name))
         return None
 
     def _seconds_left(self, workload: Record) -> float | None:
@@ -97,7 +97,7 @@ class QuotaLifecycle(BaseController):
         now = self.clock()
 
         def explain(data: dict[str, Any]) -> None:
-            message = quota_lives.ran_too_long(most)
+            message = texts.ran_too_long(most)
             standing.set_condition(data, "DeactivationTarget", "True", standing.TOO_LONG, message, now)
 
         def deactivate(data: dict[str, Any]) -> None:
@@ -110,14 +110,14 @@ class QuotaLifecycle(BaseController):
         """What is active again starts anew: what made it inactive, and how long it ran before, no longer counts."""
         requeued = condition_of(workload.data, "Requeued")
         if requeued.get("status") == "False" and requeued.get("reason") == standing.DEACTIVATED:
-            change = standing.reactivate(quota_lives.REACTIVATED, self.clock())
+            change = standing.reactivate(texts.REACTIVATED, self.clock())
             await self.modify(workload, change, subresource="status")
 
 
 def _why_inactive(workload: Record) -> Cause:
     target = condition_of(workload.data, "DeactivationTarget")
     if target.get("status") != "True":
-        return Cause(standing.DEACTIVATED, quota_lives.DEACTIVATED)
+        return Cause(standing.DEACTIVATED, texts.DEACTIVATED)
     return Cause(f"{standing.DEACTIVATED}DueTo{target['reason']}", target.get("message", ""))
 
 

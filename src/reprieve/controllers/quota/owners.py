@@ -15,7 +15,7 @@ from reprieve.stores.errors import Invalid
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
-from reprieve.texts import quota_lives
+from reprieve.texts import controllers as texts
 
 
 class QuotaOwners(TemplateController):
@@ -47,7 +47,7 @@ class QuotaOwners(TemplateController):
         try:
             return priority.rank_of(wanted, self._own_classes, self._classes)
         except priority.ClassMissing as missing:
-            await self.warn(owner, "PriorityClassNotFound", quota_lives.class_missing(missing.kind, missing.name))
+            await self.warn(owner, "PriorityClassNotFound", texts.class_missing(missing.kind, missing.name))
             return None
 
     async def placement(self, owner: Record, workload: Record, pod_set: str) -> shapes.JobPlacement | None:
@@ -57,19 +57,19 @@ class QuotaOwners(TemplateController):
         try:
             return shapes.placement(workload, pod_set, flavors)
         except shapes.FlavorMissing as missing:
-            await self.warn(owner, "FlavorNotFound", quota_lives.flavor_gone(str(missing)))
+            await self.warn(owner, "FlavorNotFound", texts.flavor_gone(str(missing)))
             return None
 
     async def ask(self, owner: Record, workload: Mapping[str, Any]) -> None:
         """Make the Workload of an object; what is wrong with it is told the object."""
         for name, right in unreadable(owner.annotations).items():
-            await self.warn(owner, "AnnotationIgnored", quota_lives.annotation_ignored(name, right))
+            await self.warn(owner, "AnnotationIgnored", texts.annotation_ignored(name, right))
         try:
             made = await self.create(QUOTA_WORKLOADS, workload)
         except Invalid as error:
-            await self.warn(owner, "Inadmissible", quota_lives.workload_refused(str(error)))
+            await self.warn(owner, "Inadmissible", texts.workload_refused(str(error)))
         else:
-            await self.tell(owner, "CreatedWorkload", quota_lives.workload_made(made.unit, shapes.queue_of(owner)))
+            await self.tell(owner, "CreatedWorkload", texts.workload_made(made.unit, shapes.queue_of(owner)))
 
     async def warn(self, owner: Record, reason: str, message: str) -> None:
         if (owner.uid, reason, message) not in self._told:

@@ -25,7 +25,7 @@ from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import finalizers_of, is_leaving, oldest_first, together
-from reprieve.texts import quota_lives
+from reprieve.texts import controllers as texts
 
 _MARK = QUEUE_NAME_LABEL.encode()
 
@@ -56,7 +56,7 @@ class QuotaPods(QuotaOwners):
             await self._bring_right(workload, [pod for pod in pods if pod.uid in uids], len(uids))
         else:
             for pod in pods:
-                await self.warn(pod, "NameTaken", quota_lives.name_taken(workload.unit))
+                await self.warn(pod, "NameTaken", texts.name_taken(workload.unit))
 
     # They wait
 
@@ -90,7 +90,7 @@ class QuotaPods(QuotaOwners):
     async def _without_quota(self, workload: Record, left: list[Record], total: int) -> None:
         loose = [pod for pod in left if not groups.is_gated(pod)]
         if loose:  # somebody removed the gate by hand: a pod cannot be held again
-            await together(self._end(pod, "NotAdmitted", quota_lives.POD_NOT_ADMITTED) for pod in loose)
+            await together(self._end(pod, "NotAdmitted", texts.POD_NOT_ADMITTED) for pod in loose)
         elif len([pod for pod in left if not is_leaving(pod)]) < total:
             await self.let_go(workload)  # one of a group has gone: it is made anew when they are whole again
         else:
@@ -130,14 +130,14 @@ class QuotaPods(QuotaOwners):
 
         running = await self.modify(pod, start)
         queue = (standing.admission_of(workload) or {}).get("clusterQueue", "")
-        await self.tell(running, "Started", quota_lives.started(queue, 1, shapes.flavors_of(workload)))
+        await self.tell(running, "Started", texts.started(queue, 1, shapes.flavors_of(workload)))
 
     # They leave
 
     async def _end_workload(self, workload: Record, left: list[Record]) -> None:
         """Somebody deletes the Workload: what it let run has to end before its quota is free."""
         running = [pod for pod in left if not groups.is_gated(pod)]
-        await together(self._end(pod, "WorkloadDeleted", quota_lives.WORKLOAD_DELETED) for pod in running)
+        await together(self._end(pod, "WorkloadDeleted", texts.WORKLOAD_DELETED) for pod in running)
         if not running:
             await self.let_go(workload)
 
@@ -161,7 +161,7 @@ class QuotaPods(QuotaOwners):
         await self.tell(marked, reason, message)
 
     async def _finish(self, workload: Record) -> None:
-        finish = standing.finish(quota_lives.PODS_FINISHED, self.clock())
+        finish = standing.finish(texts.PODS_FINISHED, self.clock())
         finished = await self.modify(workload, finish, subresource="status")
         await self.modify(finished, standing.without_finalizer)
 
@@ -190,7 +190,7 @@ def _what_is_wrong(pods: list[Record], total: int | None) -> str:
     name = groups.group_of(pods[0])
     same = {(shapes.queue_of(pod), groups.total_of(pod)) for pod in pods}
     if len(same) > 1 or total is None:
-        return quota_lives.group_disagrees(name)
+        return texts.group_disagrees(name)
     kinds = len({groups.shape_of(pod) for pod in pods[:total]})
     most = groups.MOST_SHAPES
-    return quota_lives.too_many_shapes(name, kinds, most) if kinds > most else ""
+    return texts.too_many_shapes(name, kinds, most) if kinds > most else ""

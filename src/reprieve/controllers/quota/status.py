@@ -27,7 +27,7 @@ from reprieve.model.conditions import set_condition
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.texts import quota_lives
+from reprieve.texts import controllers as texts
 from reprieve.world import World
 
 GATHER = 0.5
@@ -117,10 +117,10 @@ class QuotaStatus(BaseController):
         names = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
         missing = [name for name in names if name not in self._quota.flavors]
         if spec.stop_policy != "None":
-            return False, "Stopped", quota_lives.QUEUE_STOPPED
+            return False, "Stopped", texts.QUEUE_STOPPED
         if missing:
-            return False, "FlavorNotFound", quota_lives.flavors_missing(missing)
-        return True, "Ready", quota_lives.CAN_ADMIT
+            return False, "FlavorNotFound", texts.flavors_missing(missing)
+        return True, "Ready", texts.CAN_ADMIT
 
     def _local_queue(self, local: Record, figures: Figures) -> dict[str, Any]:
         node = self._quota.queues.get(local.manifest.spec.cluster_queue)
@@ -130,12 +130,12 @@ class QuotaStatus(BaseController):
     def _local_queue_active(self, local: Record) -> tuple[bool, str, str]:
         name = local.manifest.spec.cluster_queue
         if local.manifest.spec.stop_policy != "None":
-            return False, "Stopped", quota_lives.QUEUE_STOPPED
+            return False, "Stopped", texts.QUEUE_STOPPED
         if name not in self._quota.queues:
-            return False, "ClusterQueueDoesNotExist", quota_lives.cluster_queue_missing(name)
+            return False, "ClusterQueueDoesNotExist", texts.cluster_queue_missing(name)
         if name in self._quota.closed:
-            return False, "ClusterQueueIsInactive", quota_lives.cluster_queue_inactive(name)
-        return True, "Ready", quota_lives.CAN_ADMIT
+            return False, "ClusterQueueIsInactive", texts.cluster_queue_inactive(name)
+        return True, "Ready", texts.CAN_ADMIT
 
 
 def _only_status(before: Record | None, after: Record) -> bool:

@@ -1,7 +1,5 @@
 """Reprieve's own settings, and the feature gates that the designs name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

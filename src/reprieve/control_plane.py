@@ -3,8 +3,6 @@
 Each part only talks to the store, be it one in this process (`embedded_plane.py` opens it) or a Kubernetes API server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

@@ -4,8 +4,6 @@
 virtual time.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any

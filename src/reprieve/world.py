@@ -6,8 +6,6 @@ than what is worth reading: whoever is behind by a good part of all there is loo
 hardly more. So nobody has to be waited for who reads seldom, or never again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The command line: one module a verb."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

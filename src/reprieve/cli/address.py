@@ -1,7 +1,5 @@
 """How the other verbs find the control plane of this machine: `reprieve up` leaves its address in a file."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`reprieve apply`: make what is there what files say."""
 
-from __future__ import annotations
-
 import typer
 
 from reprieve.cli.connecting import connected

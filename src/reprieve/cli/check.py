@@ -1,7 +1,5 @@
 """`reprieve check`: read manifests as an API server would, and say everything that is wrong with them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec

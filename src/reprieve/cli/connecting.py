@@ -1,7 +1,5 @@
 """From `--server`, the environment or the address on this machine to a connection."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ SERVER, TOKEN = "REPRIEVE_SERVER", "REPRIEVE_TOKEN"
 
 
 @contextmanager
-def connected(server: str | None, token: str | None) -> Iterator[Client]:
+def connected(server: str | None, token: str | None) -> "Iterator[Client]":
     """A client of the control plane that is meant."""
     # Imported here: verbs that talk to nobody need not wait for it.
     from reprieve.client.connection import Client

@@ -1,7 +1,5 @@
 """`reprieve delete`: let objects go, gracefully, and see them gone."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -96,13 +94,13 @@ def _place(manifest: dict[str, Any]) -> Place:
     return Place(resource, namespace, name)
 
 
-def _selected(client: Client, resource: Resource, namespace: str, labels: str) -> list[Place]:
+def _selected(client: "Client", resource: Resource, namespace: str, labels: str) -> list[Place]:
     found = (item["metadata"] for item in client.items(resource, namespace, labels=labels))
     return [Place(resource, metadata.get("namespace", ""), metadata["name"]) for metadata in found]
 
 
 def _delete(
-    client: Client,
+    client: "Client",
     places: list[Place],
     grace: int | None,
     orphan: bool,
@@ -129,7 +127,7 @@ def _delete(
         raise Refused("\n".join(refusals))
 
 
-def _wait(client: Client, going: dict[Place, str], timeout: float | None) -> None:
+def _wait(client: "Client", going: dict[Place, str], timeout: float | None) -> None:
     """Until each is gone; another one of the same name is not the one that was deleted."""
     left = dict(going)
     with progress(texts.waiting_for_deletion([str(place) for place in left])) as tell:
@@ -141,6 +139,6 @@ def _wait(client: Client, going: dict[Place, str], timeout: float | None) -> Non
     raise Refused(texts.still_there([str(place) for place in left], timeout or 0))
 
 
-def _is_there(client: Client, place: Place, uid: str) -> bool:
+def _is_there(client: "Client", place: Place, uid: str) -> bool:
     found = client.find(place.resource, place.name, place.namespace)
     return found is not None and found["metadata"]["uid"] == uid

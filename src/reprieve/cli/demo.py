@@ -1,7 +1,5 @@
 """The demonstration of `reprieve up --demo`: what each of the five policies does, in words and in a live table."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +22,7 @@ SPEED = "REPRIEVE_DEMO_SPEED"
 _FASTEST = 1000.0
 
 
-async def play(plane: ControlPlane, console: Console, *, speed: float | None = None) -> bool:
+async def play(plane: "ControlPlane", console: Console, *, speed: float | None = None) -> bool:
     """Play all scenes and sum up; whether all of them came to their end."""
     speed = _speed(os.environ.get(SPEED, "")) if speed is None else speed
     with _shown(console) as show:

@@ -1,7 +1,5 @@
 """`reprieve describe`: one object, what holds of it, what happened to it, and its story."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,7 +53,7 @@ def describe(
         typer.echo(texts.none_found(namespace or "default"), err=True)
 
 
-def _described(client: Client, resource: Resource, namespace: str, name: str) -> Iterator[str]:
+def _described(client: "Client", resource: Resource, namespace: str, name: str) -> Iterator[str]:
     table = client.table(resource, namespace, name, whole=True)
     row = table["rows"][0]
     data: Data = row["object"]
@@ -113,7 +111,7 @@ def _conditions(data: Data) -> Iterator[str]:
         yield from (f"  {line}" for line in columns(_CONDITION_COLUMNS, rows))
 
 
-def _events(client: Client, resource: Resource, namespace: str, name: str) -> Iterator[str]:
+def _events(client: "Client", resource: Resource, namespace: str, name: str) -> Iterator[str]:
     place, fields = events_of(resource.kind, namespace, name)
     found = in_order(client.table(EVENTS, place, fields=fields, whole=True))
     yield "Events:" if found["rows"] else _field("Events", "<none>")
@@ -121,7 +119,7 @@ def _events(client: Client, resource: Resource, namespace: str, name: str) -> It
         yield from (f"  {line}" for line in TableText(wide=False, namespaces=False).lines(found))
 
 
-def _story(client: Client, unit: str) -> Iterator[str]:
+def _story(client: "Client", unit: str) -> Iterator[str]:
     """What the scheduler did; servers that keep no history have nothing to tell."""
     try:
         story = client.story(unit)

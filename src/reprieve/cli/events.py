@@ -1,7 +1,5 @@
 """`reprieve events`: what happened, the latest last."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

@@ -1,7 +1,5 @@
 """How full nodes and queues are, and who waits: worked out from objects, for `top` and for the view of `up`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """`reprieve get`: what is there."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,14 +41,14 @@ class Question:
         everywhere = self.everywhere and not target.names
         return namespace_for(target.resource, self._namespace, everywhere=everywhere)
 
-    def tables(self, client: Client, target: NamedObjects) -> list[Data]:
+    def tables(self, client: "Client", target: NamedObjects) -> list[Data]:
         place = self.place(target)
         if not target.names:
             return [client.table(target.resource, place, labels=self.labels, fields=self.fields)]
         found = (self._known(client.table, target.resource, place, name) for name in target.names)
         return [table for table in found if table is not None]
 
-    def objects(self, client: Client, target: NamedObjects) -> list[Data]:
+    def objects(self, client: "Client", target: NamedObjects) -> list[Data]:
         place, resource = self.place(target), target.resource
         if not target.names:
             items = client.items(resource, place, labels=self.labels, fields=self.fields)
@@ -106,7 +104,7 @@ def get(
     question.done()
 
 
-def _print_tables(client: Client, question: Question, targets: list[NamedObjects], *, wide: bool) -> None:
+def _print_tables(client: "Client", question: Question, targets: list[NamedObjects], *, wide: bool) -> None:
     blocks: list[str] = []
     for target in targets:
         resource = target.resource
@@ -129,7 +127,7 @@ def _joined(tables: list[Data]) -> Data:
     return {"columnDefinitions": definitions, "rows": [row for table in tables for row in table.get("rows") or ()]}
 
 
-def _print_objects(client: Client, question: Question, targets: list[NamedObjects], form: Form) -> None:
+def _print_objects(client: "Client", question: Question, targets: list[NamedObjects], form: Form) -> None:
     found = [each for target in targets for each in question.objects(client, target)]
     if form is Form.name:
         for each in found:
@@ -142,7 +140,7 @@ def _print_objects(client: Client, question: Question, targets: list[NamedObject
         print_object(found[0], form)
 
 
-def _watch(client: Client, question: Question, target: NamedObjects, form: Form) -> None:
+def _watch(client: "Client", question: Question, target: NamedObjects, form: Form) -> None:
     fields = f"metadata.name={target.names[0]}" if target.names else question.fields
     as_table = form in (Form.table, Form.wide)
     changes = follow(

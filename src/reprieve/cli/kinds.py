@@ -1,7 +1,5 @@
 """What the words of a command name: `pods`, `pods,jobs`, `pod a b`, `pod/a job/b`, `all`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """`reprieve logs`: what a container wrote."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,7 +77,7 @@ def seconds_in(text: str) -> int:
     return max(1, hours * 3600 + minutes * 60 + seconds)
 
 
-def _pod(client: Client, resource: Resource, namespace: str, name: str, *, wait: bool) -> str:
+def _pod(client: "Client", resource: Resource, namespace: str, name: str, *, wait: bool) -> str:
     """The pod to read from; when it is followed, one that has been started."""
     found = _choose(client, resource, namespace, name, silent=wait)
     if not wait or _started(found):
@@ -98,7 +96,7 @@ def _name(resource: Resource, name: str, pod: Data | None) -> str:
     return str(pod["metadata"]["name"])
 
 
-def _choose(client: Client, resource: Resource, namespace: str, name: str, *, silent: bool) -> Data | None:
+def _choose(client: "Client", resource: Resource, namespace: str, name: str, *, silent: bool) -> Data | None:
     owner = client.get(resource, name, namespace)
     if resource == PODS:
         return owner
@@ -111,7 +109,7 @@ def _choose(client: Client, resource: Resource, namespace: str, name: str, *, si
     return chosen
 
 
-def pods_of(client: Client, owner: Data) -> list[Data]:
+def pods_of(client: "Client", owner: Data) -> list[Data]:
     """The pods of an object, and of what it owns."""
     namespace, uids = owner["metadata"].get("namespace", ""), {owner["metadata"]["uid"]}
     if owner["kind"] == "Deployment":

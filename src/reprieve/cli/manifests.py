@@ -1,7 +1,5 @@
 """Files as plain objects, to be sent to a server: all of them are read, and checked, before the first is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

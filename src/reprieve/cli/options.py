@@ -1,7 +1,5 @@
 """Options that several verbs share, so that they mean and read the same everywhere."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

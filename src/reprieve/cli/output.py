@@ -1,7 +1,5 @@
 """How objects look in a terminal and in pipes: tables as kubectl prints them, JSON, YAML, names."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any

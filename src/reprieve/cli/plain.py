@@ -1,7 +1,5 @@
 """Help without noise: a flag takes no value, so none is shown behind it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

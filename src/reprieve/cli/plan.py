@@ -1,7 +1,5 @@
 """`reprieve plan`: who would have to make way?"""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Any
 

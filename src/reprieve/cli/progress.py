@@ -1,7 +1,5 @@
 """Something that takes time is shown, on a terminal only, and gone when it is done."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

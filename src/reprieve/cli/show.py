@@ -1,7 +1,5 @@
 """How decisions look in a terminal: the sentence first, then who goes, what it would have cost elsewhere, who stays."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 

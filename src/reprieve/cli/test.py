@@ -1,7 +1,5 @@
 """`reprieve test`: run case files, each a state, a question and an expectation."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

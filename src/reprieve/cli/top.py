@@ -1,7 +1,5 @@
 """`reprieve top`: how full nodes and queues are, who holds most, and who waits."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -77,7 +75,7 @@ def top(
             typer.echo(_text(_blocks(client, what, place, selector)))
 
 
-def _blocks(client: Client, what: Subject | None, namespace: str, labels: str) -> Iterator[Block]:
+def _blocks(client: "Client", what: Subject | None, namespace: str, labels: str) -> Iterator[Block]:
     if what in (None, Subject.nodes):
         yield _nodes(client, labels if what else "")
     if what is Subject.pods:
@@ -90,7 +88,7 @@ def _blocks(client: Client, what: Subject | None, namespace: str, labels: str) -
         yield _waiting(client, namespace)
 
 
-def _nodes(client: Client, labels: str) -> Block:
+def _nodes(client: "Client", labels: str) -> Block:
     nodes: list[Node] = [_typed("Node", item) for item in client.items(NODES, labels=labels)]
     uses = node_uses(nodes, [_typed("Pod", item) for item in client.items(PODS)])
     names = ["cpu", "memory", *([GPU] if any(use.offers.of(GPU) for use in uses) else []), "pods"]
@@ -99,7 +97,7 @@ def _nodes(client: Client, labels: str) -> Block:
     return "nodes", headings, rows
 
 
-def _pods(client: Client, namespace: str, labels: str) -> Block:
+def _pods(client: "Client", namespace: str, labels: str) -> Block:
     pods: list[Pod] = [_typed("Pod", item) for item in client.items(PODS, namespace, labels=labels)]
     held = [(pod_requests(pod.spec), pod) for pod in pods if pod.spec.node_name and not pod.finished]
     held.sort(key=lambda each: (-each[0].of("cpu"), -each[0].of("memory"), each[1].namespace, each[1].name))
@@ -118,7 +116,7 @@ def _pods(client: Client, namespace: str, labels: str) -> Block:
     return "pods", ("NAMESPACE", "POD", "NODE", "PRIORITY", "CPU", "MEMORY", "GPU"), rows
 
 
-def _queues(client: Client) -> Block:
+def _queues(client: "Client") -> Block:
     queues = client.items(CLUSTER_QUEUES)
     counts = {item["metadata"]["name"]: item.get("status", {}) for item in queues}
     rows = [
@@ -136,7 +134,7 @@ def _queues(client: Client) -> Block:
     return "queues", ("QUEUE", "FLAVOR", "RESOURCE", "USED", "BORROWED", "ADMITTED", "PENDING"), rows
 
 
-def _waiting(client: Client, namespace: str) -> Block:
+def _waiting(client: "Client", namespace: str) -> Block:
     pods = waiting_pods(_typed("Pod", item) for item in client.items(PODS, namespace))
     found = [*waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
     rows = [[each.namespace, each.unit, str(each.priority), _since(each), _short(each.why)] for each in found]

@@ -1,7 +1,5 @@
 """A command that cannot be carried out as it was typed."""
 
-from __future__ import annotations
-
 from reprieve.manifests.problems import ReprieveError
 
 

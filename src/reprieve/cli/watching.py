@@ -1,7 +1,5 @@
 """Following what changes: a list, then every event, also over the end of a watch and a version that became too old."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -23,7 +21,7 @@ _PAUSE = 0.5
 
 
 def follow(
-    client: Client, resource: Resource, namespace: str, *, labels: str = "", fields: str = "", table: bool = False
+    client: "Client", resource: Resource, namespace: str, *, labels: str = "", fields: str = "", table: bool = False
 ) -> Iterator[Change]:
     """All that is there as one `LIST`, then what happens; after too long a break, a `LIST` again."""
     while True:
@@ -40,7 +38,7 @@ def follow(
                 raise
 
 
-def _events(client: Client, resource: Resource, namespace: str, since: str, **options: Any) -> Iterator[Change]:
+def _events(client: "Client", resource: Resource, namespace: str, since: str, **options: Any) -> Iterator[Change]:
     """Events without an end: a watch that the server ends is opened again where it was left."""
     while True:
         for kind, found in client.watch(resource, namespace, since=since, **options):

@@ -2,8 +2,6 @@
 the manifest goes from the object too. The memory is the annotation that kubectl keeps, so both can be used in turns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 

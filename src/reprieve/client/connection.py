@@ -1,7 +1,5 @@
 """A connection to a control plane: Kubernetes' verbs, and what Reprieve adds to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType

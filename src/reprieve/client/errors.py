@@ -5,8 +5,6 @@ ServerError
 └── Refused: the server answers, and says no
 """
 
-from __future__ import annotations
-
 from reprieve.manifests.problems import ReprieveError
 
 

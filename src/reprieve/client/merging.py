@@ -8,8 +8,6 @@ Lists that have a key are merged by it, as Kubernetes does for its own kinds; al
 is there differs only by what the server filled in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where each object is found: the paths of Kubernetes' API."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote

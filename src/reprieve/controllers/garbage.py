@@ -8,8 +8,6 @@
    same way, so that the last leaves go first.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from reprieve.controllers.owners import OWNABLE, Key, Owners, key_of, key_of_owner, ownership

@@ -1,7 +1,5 @@
 """Namespaces that are being deleted: everything in them goes first, then they do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.controllers.runner import BaseController, own_key

@@ -1,7 +1,5 @@
 """Everything that is, by the uids of its owners: who depends on what, whatever kind the two are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

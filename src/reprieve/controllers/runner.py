@@ -10,8 +10,6 @@ look again. It is level-triggered: a key says only that something about it may h
    `AlreadyExists` are ordinary: somebody else was faster.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping

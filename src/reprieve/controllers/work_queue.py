@@ -1,7 +1,5 @@
 """Keys that wait for their turn: each at most once, in the order in which they came, failed ones a little later."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Hashable
 from itertools import count

@@ -5,8 +5,6 @@
 3. A work is back when it runs as many pods as it should, none of whom is a victim.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from reprieve.demo.scenes import Scene

@@ -1,7 +1,5 @@
 """Putting manifests on the stage, and taking away what an earlier demonstration left; nothing else is touched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from reprieve.demo.scenes import LABEL, Data, Scene

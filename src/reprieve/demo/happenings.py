@@ -1,7 +1,5 @@
 """What a change on the stage means: somebody starts, is told to leave, has left, or is complete."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Tells what happens, as it happens: decisions in their own words, then who leaves, has left and runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Plays the scenes, one after the other: each act is applied when the one before has come about."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The scenes of the demonstration: native manifests, act by act, and how long what is in them takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.resources import files
 from math import ceil

@@ -4,8 +4,6 @@ A *work* is what a person applied: a Job, a ReplicaSet, a Deployment. Pods, quot
 the work stays, so that it can be said to have made way and to have come back.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any, NamedTuple
 

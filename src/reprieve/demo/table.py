@@ -1,7 +1,5 @@
 """The live table: the places of a scene, how full they are, and who runs, leaves and waits there."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Candidates stand in the order in which they are asked. The first that covers the
 stands; but as soon as those asked so far cover it together, they go together and nobody after them is asked.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small things that columns are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 

@@ -7,8 +7,6 @@
    late, are not needed. So it is never given more than it has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ Each unit within reach is a victim, or it is named once in each domain where it 
    would not help; nobody is asked at all; another domain was chosen; or the preemptor fits beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar

@@ -7,8 +7,6 @@ is chosen twice, and nobody has left in vain.
 What cannot be read, because somebody changed it by hand, holds nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
@@ -60,7 +58,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         """As it stands in the annotation."""
         return msgspec.json.encode(self).decode()
 
-    def only(self, victims: Iterable[HeldVictim]) -> Hold:
+    def only(self, victims: Iterable[HeldVictim]) -> "Hold":
         """The same for some of the victims."""
         return msgspec.structs.replace(self, victims=tuple(victims))
 

@@ -1,7 +1,5 @@
 """What a search comes to: a place that is free, a reason to hold back, or what each domain would cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """The answer: who makes way for whom, where, and why; complete, and made only as far as somebody asks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal

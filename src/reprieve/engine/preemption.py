@@ -12,8 +12,6 @@ A policy says what is different about it, and nothing else. A domain may be many
 its offers may be made one by one as they are asked for: `Offers` hides that from the steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar

@@ -4,8 +4,6 @@ A node offers its parent what its quota holds above what its lending limit keeps
 that kept part. Taking a workload out, or giving it back, touches only the way from its queue up to the root.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
@@ -31,7 +29,7 @@ class Cell:
 
     __slots__ = ("above", "kept", "limit", "owner", "quota", "usage")
 
-    def __init__(self, owner: QuotaNode, quota: int, kept: int, above: Cell | None, limit: int | None) -> None:
+    def __init__(self, owner: "QuotaNode", quota: int, kept: int, above: "Cell | None", limit: int | None) -> None:
         self.owner = owner
         self.quota = quota
         """Its own quota, and what its children offer."""
@@ -146,7 +144,7 @@ class QuotaNode:
         for flavor, amount in usage.items():
             self.cell(flavor).remove(amount)
 
-    def path(self) -> Iterator[QuotaNode]:
+    def path(self) -> "Iterator[QuotaNode]":
         """Its cohort, that one's cohort, up to the root."""
         node = self.parent
         while node is not None:
@@ -154,13 +152,13 @@ class QuotaNode:
             node = node.parent
 
     @property
-    def root(self) -> QuotaNode:
+    def root(self) -> "QuotaNode":
         node = self
         while node.parent is not None:
             node = node.parent
         return node
 
-    def queues(self) -> Iterator[QuotaNode]:
+    def queues(self) -> "Iterator[QuotaNode]":
         """Every queue below."""
         for child in self.children:
             if child.queue:
@@ -170,7 +168,7 @@ class QuotaNode:
 
     # Fair sharing
 
-    def share(self) -> FairShare:
+    def share(self) -> "FairShare":
         """How much it borrows of what its parent could get, at worst over resources; kept until its usage changes."""
         if self._share is None:
             self._share = self._work_out_share()
@@ -179,7 +177,7 @@ class QuotaNode:
     def forget_share(self) -> None:
         self._share = None
 
-    def _work_out_share(self) -> FairShare:
+    def _work_out_share(self) -> "FairShare":
         borrowed: dict[str, int] = {}
         for resource, cell in self._declared:
             if cell.usage > cell.quota:

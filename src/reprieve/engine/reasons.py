@@ -1,7 +1,5 @@
 """Why: typed reasons, from which `texts` makes every sentence a person reads."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import msgspec

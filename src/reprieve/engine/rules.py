@@ -5,8 +5,6 @@ are looked at, a rule answers for a whole pool of them at once (`PoolRule`), and
 somebody asks about. What a search has removed and given back, or never came to, is no rule's business: the steps tell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 

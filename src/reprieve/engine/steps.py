@@ -11,8 +11,6 @@ A ledger answers whether the preemptor fits while units leave and come back. It 
 whatever a search does, the table it came from is untouched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 

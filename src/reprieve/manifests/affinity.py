@@ -1,7 +1,5 @@
 """Where a pod may run, beside or away from whom: node selectors, affinities, spreading."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta, field

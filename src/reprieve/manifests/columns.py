@@ -1,7 +1,5 @@
 """The columns in which people see the objects of a kind, as data; `server/tables.py` fills them."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """The rest of Kubernetes that scheduling reads: nodes, namespaces, budgets, and what pods are made from."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

@@ -4,8 +4,6 @@ msgspec stops at the first mistake and names the field. So each mistake found is
 the data is tried again, until nothing is left to say. Only data that failed once comes here.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from bisect import bisect_left

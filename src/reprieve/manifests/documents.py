@@ -1,7 +1,5 @@
 """Files and streams into documents: plain data, or raw JSON where a fast reader can take it from there."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """What an object says it is, before anyone knows that it can be read: its type, its name, what was meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.manifests.kinds import READERS, written_name

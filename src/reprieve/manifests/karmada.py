@@ -1,7 +1,5 @@
 """Karmada: member clusters, propagation policies and resource bindings."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

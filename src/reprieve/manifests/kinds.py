@@ -4,8 +4,6 @@ A row holds what is known of a kind as data: versions and their types, what it i
 What has to be worked out stands with whoever does it, by the type that a kind is read as.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

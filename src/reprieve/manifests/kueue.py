@@ -3,8 +3,6 @@
 The older spellings are in `kueue_versions`; inside, there is only what stands here.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

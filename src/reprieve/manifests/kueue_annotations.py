@@ -4,8 +4,6 @@ KEP-83 considered these as fields and put them off. A value that cannot be read 
 it, decisions pass over it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

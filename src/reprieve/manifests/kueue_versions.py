@@ -3,8 +3,6 @@
 v1alpha2 is what KEP-83 was written against: quota as min and max, `withinCohort`, admission in the spec.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

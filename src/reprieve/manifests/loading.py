@@ -4,8 +4,6 @@ Reading and admission are two things. What cannot be read is an error everywhere
 the stage `read`; what an admission controller would refuse is found later, by `objects.admission`.
 """
 
-from __future__ import annotations
-
 import gc
 import re
 from collections.abc import Iterable, Iterator

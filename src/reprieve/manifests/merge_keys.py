@@ -4,8 +4,6 @@ These are the keys that kubectl and the client libraries reckon with when they w
 those of server-side apply: taints, for one, have no key here, and whoever changes one sends them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -20,7 +18,7 @@ class Field(NamedTuple):
     """
 
     key: str | None = None
-    fields: Mapping[str, Field] = {}
+    fields: "Mapping[str, Field]" = {}
     replaced: bool = False
 
 

@@ -1,7 +1,5 @@
 """What all manifests share: the struct they are made of, metadata, selectors, conditions."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal, dataclass_transform
 

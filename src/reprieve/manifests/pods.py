@@ -1,7 +1,5 @@
 """core/v1 Pod, as far as scheduling reads it, and what a pod asks for in all."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta, field

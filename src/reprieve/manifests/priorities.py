@@ -6,8 +6,6 @@
 4. What it takes to preempt a workload is never less than its own priority.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import NamedTuple

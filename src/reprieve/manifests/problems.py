@@ -1,7 +1,5 @@
 """What is wrong with a manifest, where, and what would be right: the one form in which users read it."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -44,15 +42,15 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         right = "; ".join(part for part in (self.allowed, self.suggestion) if part)
         return _one_line(f"{place}: {self.message}" + (f"; {right}" if right else ""))
 
-    def as_warning(self) -> Problem:
+    def as_warning(self) -> "Problem":
         return msgspec.structs.replace(self, severity="warning")
 
-    def renamed(self, files: Mapping[str, str]) -> Problem:
+    def renamed(self, files: Mapping[str, str]) -> "Problem":
         """The same problem where what it was found in goes by another name."""
         origin = msgspec.structs.replace(self.origin, file=files.get(self.origin.file, self.origin.file))
         return msgspec.structs.replace(self, origin=origin)
 
-    def inside(self, owner: str, path: str) -> Problem:
+    def inside(self, owner: str, path: str) -> "Problem":
         """The same problem, seen from the object that holds the one it was found in."""
         return msgspec.structs.replace(self, object=owner, field=path + self.field.removeprefix("$"))
 

@@ -1,7 +1,5 @@
 """How a type is read, and what it becomes."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One kind in one API group: all that is known of it beside the types it is read as."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

@@ -5,8 +5,6 @@ in `spec.workloadRef`. Since v1alpha2 a Workload holds templates only; a PodGrou
 `spec.schedulingGroup`. Inside, a group is a `GroupPolicy` either way.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
@@ -171,7 +169,7 @@ class PodGroupSpec(Model):
     priority_class_name: str = ""
     priority: Int32 | None = None
     preemption_policy: PreemptionPolicy | None = None
-    workload_ref: WorkloadTemplateReference | None = None
+    workload_ref: "WorkloadTemplateReference | None" = None
     parent_composite_pod_group_name: str = ""
 
 

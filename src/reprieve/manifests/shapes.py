@@ -1,7 +1,5 @@
 """What stands where in a manifest: the type at a path, in words, and with something valid to put there."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fields that Kubernetes and the designs have but no decision reads: known to `--strict`, not looked into."""
 
-from __future__ import annotations
-
 from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, yunikorn
 
 _NAMES: dict[type, str] = {

@@ -4,8 +4,6 @@ Unlike PyYAML's own loader it keeps times as text, reads `12:30` as text and `0.
 named twice, and says which document of the file is broken while reading the others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

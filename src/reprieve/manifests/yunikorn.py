@@ -3,8 +3,6 @@
 YuniKorn writes its field names in lower case and calls cpu `vcore`; inside, it is cpu like everywhere else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -35,7 +33,7 @@ class QueueResources(Resources):
     __slots__ = ()
 
     @classmethod
-    def parse(cls, manifest: Any) -> QueueResources:
+    def parse(cls, manifest: Any) -> "QueueResources":
         if not isinstance(manifest, dict):
             return cls(Resources.parse(manifest))  # which says what is wrong with it
         if CPU in manifest and VCORE in manifest:
@@ -79,7 +77,7 @@ class Queue(Configuration):
     adminacl: str = ""
     submitacl: str = ""
     childtemplate: ChildTemplate | None = None
-    queues: tuple[Queue, ...] = ()
+    queues: "tuple[Queue, ...]" = ()
     limits: tuple[Limit, ...] = ()
 
     @property

@@ -1,7 +1,5 @@
 """How long to wait after failures: longer with each one, up to a limit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

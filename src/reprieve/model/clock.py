@@ -5,8 +5,6 @@ anything is due. `asyncio.sleep` and everything built on it follow, so that the 
 in seconds, and the same way each time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine

@@ -5,8 +5,6 @@
 3. What is given is not changed; `set_condition` alone puts a new list into a status.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any

@@ -4,8 +4,6 @@ A unit is written `KIND/NAMESPACE/NAME`: `Pod/default/a`, `Node//n` where there 
 of a Workload has parts of its own: `Workload/default/training/workers/0`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, NewType
 
 UnitName = NewType("UnitName", str)

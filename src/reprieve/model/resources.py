@@ -5,8 +5,6 @@ A `Quantity` is one number as Kubernetes writes it (`1500m`, `3Gi`, `1e3`, `0.5`
 rest, rounded up as Kubernetes does, each within 64 bits so that every ledger can count it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -64,7 +62,7 @@ class Quantity:
         self.form: Form = form
 
     @classmethod
-    def parse(cls, text: str | float | Decimal) -> Quantity:
+    def parse(cls, text: str | float | Decimal) -> "Quantity":
         """Read any form Kubernetes accepts; finer than a billionth is rounded away from zero."""
         return _parse_quantity(text if isinstance(text, str) else _number_text(text))
 
@@ -92,19 +90,19 @@ class Quantity:
     def __hash__(self) -> int:
         return hash(self.nano)
 
-    def __lt__(self, other: Quantity) -> bool:
+    def __lt__(self, other: "Quantity") -> bool:
         return self.nano < other.nano
 
-    def __le__(self, other: Quantity) -> bool:
+    def __le__(self, other: "Quantity") -> bool:
         return self.nano <= other.nano
 
     def __repr__(self) -> str:
         return f"Quantity({self})"
 
-    def __add__(self, other: Quantity) -> Quantity:
+    def __add__(self, other: "Quantity") -> "Quantity":
         return Quantity(self.nano + other.nano, self.form)
 
-    def __sub__(self, other: Quantity) -> Quantity:
+    def __sub__(self, other: "Quantity") -> "Quantity":
         return Quantity(self.nano - other.nano, self.form)
 
 
@@ -205,7 +203,7 @@ class Resources(Mapping[str, int]):
         self._hash: int | None = None
 
     @classmethod
-    def parse(cls, manifest: Mapping[str, Any]) -> Resources:
+    def parse(cls, manifest: Mapping[str, Any]) -> "Resources":
         """Read a Kubernetes resource list; equal lists share one object."""
         if not isinstance(manifest, dict):
             raise QuantityError(manifest, "not a map of quantities", "names and quantities, such as {cpu: 500m}")
@@ -238,33 +236,33 @@ class Resources(Mapping[str, int]):
             self._hash = hash(frozenset(self._nonzero().items()))
         return self._hash
 
-    def __add__(self, other: Resources) -> Resources:
+    def __add__(self, other: "Resources") -> "Resources":
         return Resources({name: self.of(name) + other.of(name) for name in self._names(other)})
 
-    def __sub__(self, other: Resources) -> Resources:
+    def __sub__(self, other: "Resources") -> "Resources":
         return Resources({name: self.of(name) - other.of(name) for name in self._names(other)})
 
-    def __mul__(self, times: int) -> Resources:
+    def __mul__(self, times: int) -> "Resources":
         return Resources({name: units * times for name, units in self._amounts.items()})
 
-    def __le__(self, other: Resources) -> bool:
+    def __le__(self, other: "Resources") -> bool:
         """True when every amount is within the other's: a partial order."""
         return all(units <= other.of(name) for name, units in self._amounts.items()) and all(
             units >= 0 for name, units in other.items() if name not in self._amounts
         )
 
-    def __ge__(self, other: Resources) -> bool:
+    def __ge__(self, other: "Resources") -> bool:
         return other <= self
 
-    def maximum(self, other: Resources) -> Resources:
+    def maximum(self, other: "Resources") -> "Resources":
         """The larger amount of each resource."""
         return Resources({name: max(self.of(name), other.of(name)) for name in self._names(other)})
 
-    def positive(self) -> Resources:
+    def positive(self) -> "Resources":
         """Only what is above zero."""
         return Resources({name: units for name, units in self._amounts.items() if units > 0})
 
-    def _names(self, other: Resources) -> dict[str, None]:
+    def _names(self, other: "Resources") -> dict[str, None]:
         return dict.fromkeys((*self._amounts, *other._amounts))
 
     def to_manifest(self) -> dict[str, str]:

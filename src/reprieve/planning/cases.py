@@ -1,7 +1,5 @@
 """Case files: a state, a question, an expectation. Our conformance suite, and an admin's guard against surprises."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal

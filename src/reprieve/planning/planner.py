@@ -1,7 +1,5 @@
 """From manifests to decisions: the one entrance that the command line, the case files and Python programs share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path

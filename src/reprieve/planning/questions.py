@@ -1,7 +1,5 @@
 """What a question names: a unit, a moment. And what is said when there is no such thing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any

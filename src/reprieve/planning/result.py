@@ -1,7 +1,5 @@
 """What `plan` answers: decisions and their reasons, in the form that other programs rely on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """What is odd about a world as a whole, though each of its objects may be well: it is decided over all the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from reprieve import texts

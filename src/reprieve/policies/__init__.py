@@ -4,8 +4,6 @@ Each is registered with the units it decides for. Over one ledger, the earlier o
 goes with its group, a pod in a queue by its queue, and every other one by itself.
 """
 
-from __future__ import annotations
-
 from reprieve.policies.federation.entry import FederationEntry
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.entry import PodGroupEntry

@@ -5,8 +5,6 @@
 2. A victim that was chosen before a restart must still rank below; between queues, not above.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from reprieve.engine.holds import HeldVictim, Hold

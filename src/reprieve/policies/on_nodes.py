@@ -1,7 +1,5 @@
 """What the policies that place pods have in common: pods that wait, and what a plan does to a world."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

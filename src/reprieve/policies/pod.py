@@ -14,8 +14,6 @@
 8. Where only tolerations that run out stand in the way, the pod waits for the first of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -136,7 +134,7 @@ class PodPolicy:
         classes, priority = self._ledger.world.classes, view.facts.priority
         return preemption_rules(self._table, classes, priority, view.now, patience=patience)
 
-    def search(self, view: PodView, domain: NodesAtOnce, rules: Sequence[NodeRule]) -> NodeOffers:  # noqa: ARG002
+    def search(self, view: PodView, domain: NodesAtOnce, rules: Sequence[NodeRule]) -> "NodeOffers":  # noqa: ARG002
         if view.search is None:
             view.search = VictimSearch(view.nodes, rules, self._ledger.budgets).run()
         else:

@@ -5,8 +5,6 @@ that sets it up over a world; from then on it takes part in plans, explanations,
 its plans out is registered with the scheduler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """What carrying out a decision needs, whatever the policy: a store to write to, a clock, a mirror, somebody to tell."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@
 3. In shadow nobody is told. What would have been done is counted once, however often it is decided.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ The same thing said again about the same object is counted, not repeated. Nobody
 are kept until there is nothing more urgent to do.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections import OrderedDict, deque

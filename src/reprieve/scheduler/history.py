@@ -6,8 +6,6 @@
 3. The story of a unit is what happened to it, one line after the other, each with what caused it.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import datetime

@@ -6,8 +6,6 @@
 3. It is tried after 1s, 2s, 4s ... at most a minute. After some twenty minutes it is given up, and that is logged.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from math import inf

@@ -4,8 +4,6 @@ A lane is made once for a scheduler (see `registry`). It is told every change of
 that wait into the one scheduling queue, and takes their turns when the queue says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 

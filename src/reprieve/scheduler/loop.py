@@ -9,8 +9,6 @@
 5. In shadow, everything is decided and recorded and nothing is written.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 What a scheduler in shadow decides happens to nobody: it has counters of its own, of what would have been.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram

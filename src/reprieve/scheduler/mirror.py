@@ -4,8 +4,6 @@ A version that cannot be read changes nothing: the last one that could be read s
 likely still in use. From there it goes on with the next one that can be read, or with the end of the object.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any, NamedTuple

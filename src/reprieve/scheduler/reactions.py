@@ -7,8 +7,6 @@
    that nobody can set.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
 from math import inf

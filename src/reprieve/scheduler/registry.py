@@ -1,7 +1,5 @@
 """Which lanes a scheduler has: the built-in ones, and whoever else is registered before it is made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from reprieve.scheduler.federation.lane import BindingLane

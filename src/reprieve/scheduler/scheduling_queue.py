@@ -10,8 +10,6 @@
 6. All of this is measured on a clock that nobody can set. Only a moment that is known beforehand is by the wall clock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from math import inf

@@ -1,7 +1,5 @@
 """In which form an answer is wanted: objects, a table, or only what objects are called."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What goes back: JSON, bytes as they are kept, and errors in the form that every Kubernetes client reads."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 

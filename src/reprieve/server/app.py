@@ -1,7 +1,5 @@
 """The application: which path leads where, and what happens to what nobody expected."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The body of a request: bounded, JSON or YAML, one object of the kind that the path is about."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """What this API serves, as clients find it out: groups, versions, resources and what can be done with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve import __version__

@@ -4,8 +4,6 @@ A page of some site, open in a browser here, can send requests to loopback addre
 their Host (when its name was made to point here) or in their Origin; neither is served.
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 from typing import Any

@@ -1,7 +1,5 @@
 """Long lists in parts that belong together: what is left of a list is kept until it is asked for, or for so long."""
 
-from __future__ import annotations
-
 import base64
 import secrets
 from collections import OrderedDict

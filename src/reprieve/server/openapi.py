@@ -1,7 +1,5 @@
 """OpenAPI: one document for each version of each group, as kubectl reads it, and one of everything."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from typing import Any

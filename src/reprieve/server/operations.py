@@ -1,7 +1,5 @@
 """What can be done on the paths of one kind, as OpenAPI describes it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.manifests.resource import Resource

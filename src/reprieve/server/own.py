@@ -1,7 +1,5 @@
 """What Reprieve adds to Kubernetes' API: its health, its figures, and its decisions, made and to be made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from litestar import Response

@@ -1,7 +1,5 @@
 """OpenAPI of what Reprieve adds to Kubernetes' API, and of the entrances that all Kubernetes APIs have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.manifests.kinds import KINDS

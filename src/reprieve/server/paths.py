@@ -3,8 +3,6 @@
 Segments are taken from the path as it was sent and decoded one by one, so that an encoded slash never makes two of one.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 

@@ -1,7 +1,5 @@
 """What the API needs of a control plane, and nothing more."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any, Protocol

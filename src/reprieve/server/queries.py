@@ -1,7 +1,5 @@
 """The parameters of a request: each at most once, and each what it has to be."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qsl
 

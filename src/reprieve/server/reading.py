@@ -1,7 +1,5 @@
 """Getting and listing: stored bytes go out as they are, unless a table is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One request to Kubernetes' API, with all that answering it takes."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any, NamedTuple
 

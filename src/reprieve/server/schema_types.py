@@ -5,8 +5,6 @@
 3. Nothing has a default: what a field that is left out counts as may be more than JSON can say.
 """
 
-from __future__ import annotations
-
 import operator
 from functools import cache, reduce
 from types import UnionType

@@ -1,7 +1,5 @@
 """Schemas of all kinds, made by msgspec from the very types that manifests are read as."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from typing import Any

@@ -3,8 +3,6 @@
 Signals are the program's own business: this takes none.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import socket

@@ -1,7 +1,5 @@
 """What is sent and answered beside objects of a kind, whatever the kind: lists, states, options, patches."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """What can be asked about a pod or a namespace beside itself: a node for it, its eviction, its log, its end."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

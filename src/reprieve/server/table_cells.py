@@ -1,7 +1,5 @@
 """What stands in a cell of a table: read from plain data of which only the parts that scheduling reads were checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any

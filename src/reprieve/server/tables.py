@@ -1,7 +1,5 @@
 """Objects as tables, for kubectl and for Reprieve's own `get`. A priority above 0 is for wide output only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Which verb a request is: by its method, and by whether its path names one object, many, or something about one."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from litestar import Response

@@ -6,8 +6,6 @@
    an ERROR event that says the same.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """`/plan`: what would be decided now, over all that is stored and whatever the request adds to it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from datetime import datetime

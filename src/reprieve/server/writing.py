@@ -1,7 +1,5 @@
 """Creating, replacing, patching and deleting. The store decides; here is only what the request says."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from litestar import Response

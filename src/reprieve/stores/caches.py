@@ -1,7 +1,5 @@
 """The objects of one kind as last seen, kept up to date by a watch and by the own writes of whoever keeps the cache."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 

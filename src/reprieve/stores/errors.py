@@ -15,8 +15,6 @@ StoreError
 └── Unavailable (503)         the store cannot be reached or is stopping: try again
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar
 

@@ -13,8 +13,6 @@ What not every store can do is not part of `Store`: `Rehearsing` and `Versioned`
 whoever asks has an answer for a store that is neither. Opening and closing a store is for whoever makes one.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence

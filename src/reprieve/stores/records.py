@@ -1,7 +1,5 @@
 """One object as a store keeps it: bytes, decoded only as far as somebody asks."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 import msgspec

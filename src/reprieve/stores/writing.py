@@ -1,7 +1,5 @@
 """What controllers read and write in the same way: owner references, finalizers, changes of what they have read."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any

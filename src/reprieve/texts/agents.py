@@ -1,7 +1,5 @@
 """What the process agent tells people about containers, pods and its node."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 NODE_READY = "commands of containers run as processes of this machine"

@@ -1,7 +1,5 @@
 """What the verbs that talk to a server say themselves; sentences about decisions are in `reprieve.texts`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 START_ONE = "start one with `reprieve up`, or name one with --server URL"

@@ -1,7 +1,5 @@
 """What controllers say about what they did, in conditions and events."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reprieve.texts.parts import count, listed

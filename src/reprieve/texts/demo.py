@@ -1,7 +1,5 @@
 """Every sentence of the demonstration; what was decided is told in the words of the decision itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from reprieve.texts.parts import count, listed

@@ -1,7 +1,5 @@
 """What the loop tells people when it acts: in events, in conditions and in the story of a unit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from reprieve.texts.parts import count, listed

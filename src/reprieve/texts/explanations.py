@@ -1,7 +1,5 @@
 """Why one unit makes way or stays, for somebody who asks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from reprieve.texts.parts import listed

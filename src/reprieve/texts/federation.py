@@ -1,7 +1,5 @@
 """What a person reads about bindings and member clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from reprieve.model.resources import Resources, print_amount

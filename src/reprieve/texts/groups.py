@@ -1,7 +1,5 @@
 """What a person reads about groups of pods."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from reprieve.model.resources import print_amount

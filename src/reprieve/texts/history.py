@@ -1,7 +1,5 @@
 """What became of a unit, long afterwards: for whom it had to go and why, who was spared, and its whole story."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from reprieve.texts.parts import listed

@@ -1,7 +1,5 @@
 """The small parts that sentences share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """What a person reads about pods and nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from reprieve.texts.parts import listed, moment

@@ -1,7 +1,5 @@
 """What is odd about a world, a question or a case file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reprieve.texts.parts import and_more, count

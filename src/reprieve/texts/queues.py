@@ -1,7 +1,5 @@
 """What a person reads about hierarchical queues and their laws."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from reprieve.texts.parts import listed, moment

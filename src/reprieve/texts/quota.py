@@ -1,7 +1,5 @@
 """What a person reads about quota workloads and their queues."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from reprieve.model.resources import print_amount

@@ -1,7 +1,5 @@
 """Typed reasons in words: why somebody makes way, and why somebody stays."""
 
-from __future__ import annotations
-
 from reprieve.engine.reasons import (
     AboveMinimum,
     BeingDeleted,

@@ -1,7 +1,5 @@
 """Every sentence that the API answers with and that is not a store's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 NO_SUCH_PATH = "the server could not find the requested resource"

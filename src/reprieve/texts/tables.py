@@ -1,7 +1,5 @@
 """Headings and lines around the tables that show a decision."""
 
-from __future__ import annotations
-
 from reprieve.texts.parts import count
 
 NOTHING_PENDING = "Nothing is pending: there is nothing to decide."

@@ -9,8 +9,6 @@
 4. Everything is worked out from the objects, so that a restart changes nothing. Other clusters are left alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime

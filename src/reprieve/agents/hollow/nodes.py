@@ -6,8 +6,6 @@
 3. Everything is worked out from the objects, so that a restart changes nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping

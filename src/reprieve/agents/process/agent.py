@@ -7,8 +7,6 @@
    runs again with the next agent, or is replaced by its Job, and counts as no failure.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import logging

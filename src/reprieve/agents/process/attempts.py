@@ -1,7 +1,5 @@
 """One attempt to run a container, as what is kept of it tells."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping
 from typing import Any

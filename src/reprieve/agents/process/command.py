@@ -6,8 +6,6 @@
 3. Any other source will never be there: the container cannot run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a container is on this machine: a specification, a directory of its own, a record and an exit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -6,8 +6,6 @@
 3. Who the container is, and which devices it was given, comes last: a pod cannot pretend otherwise.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """The GPUs of this machine, and which container was given which."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Which log is asked for, and reading it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The shim renames a full file and begins a new one at any time. A reader keeps op
 by that, unless more is written meanwhile than is kept.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat

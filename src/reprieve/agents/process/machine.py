@@ -1,7 +1,5 @@
 """This machine as a Kubernetes node: what it has, as far as this process may use it."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """This machine as a Node object: registered, kept up to date, and said to be gone when its agent stops."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

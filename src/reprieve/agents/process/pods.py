@@ -5,8 +5,6 @@ or for a moment. It never waits for a container to end, so that a shorter grace 
 Whatever it needs to know is in the pod and in the directories of its containers: it can begin anew at any time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Containers as processes of this machine: started, found again after a restart, waited for and stopped."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Finding processes of a pod without the help of their shim: to end what it left, and to prove that nothing is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -7,8 +7,6 @@
 3. A container that was ended with its agent counts neither as ended well nor as restarted.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ The image of a container is not used: its command is one of this machine. Volume
 used either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 

@@ -7,8 +7,6 @@
 3. What was asked to end has not succeeded, whatever its exit code: who makes way comes back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple

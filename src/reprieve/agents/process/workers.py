@@ -1,7 +1,5 @@
 """The task that looks after one pod: it looks, acts and waits, again and again, until there is nothing left to do."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """`reprieve explain`: why is it pending, why was it preempted, why not somebody else?"""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

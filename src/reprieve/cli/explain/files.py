@@ -1,7 +1,5 @@
 """`reprieve explain` over files: why is it pending, would it be preempted, why not somebody else?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from reprieve import texts

@@ -1,7 +1,5 @@
 """`reprieve explain` from the history of a control plane: what was decided about a unit, and what became of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,7 +24,7 @@ _OWNERS = ("Job", "ReplicaSet", "Deployment")
 _MOST_UNITS = 5
 
 
-def explain_live(client: Client, word: str, why_not: str | None, namespace: str | None) -> tuple[Any, str]:
+def explain_live(client: "Client", word: str, why_not: str | None, namespace: str | None) -> tuple[Any, str]:
     """What the server tells, as data and as text."""
     resource, place, name = unit_in(word, namespace)
     unit = written_name(resource.kind, place, name)
@@ -101,7 +99,7 @@ def _why_not(told: Data, other: str) -> Iterator[str]:
 # What is made of several units
 
 
-def _explain_owner(client: Client, resource: Resource, namespace: str, name: str) -> tuple[Any, str]:
+def _explain_owner(client: "Client", resource: Resource, namespace: str, name: str) -> tuple[Any, str]:
     """A Job is scheduled as its pods, or as the workload that waits in a queue for it: each is explained."""
     owner = client.get(resource, name, namespace)
     units = [*_workloads(client, owner), *_pods(client, owner)]
@@ -114,7 +112,7 @@ def _explain_owner(client: Client, resource: Resource, namespace: str, name: str
     return told, "\n\n".join([heading, *("\n".join(_lines(each)) for each in told)])
 
 
-def _known(client: Client, unit: str) -> Data | None:
+def _known(client: "Client", unit: str) -> Data | None:
     try:
         return client.explain(unit)
     except Refused as error:
@@ -127,13 +125,13 @@ def _latest(told: Data) -> str:
     return str(told["story"][-1]["at"]) if told["story"] else ""
 
 
-def _workloads(client: Client, owner: Data) -> list[str]:
+def _workloads(client: "Client", owner: Data) -> list[str]:
     namespace, uid = owner["metadata"].get("namespace", ""), owner["metadata"]["uid"]
     items = client.items(QUOTA_WORKLOADS, namespace)
     return [written_name("Workload", namespace, item["metadata"]["name"]) for item in items if uid in owners_of(item)]
 
 
-def _pods(client: Client, owner: Data) -> list[str]:
+def _pods(client: "Client", owner: Data) -> list[str]:
     """Its pods, and those that events remember: who made way is gone, and others came in their place."""
     metadata = owner["metadata"]
     namespace = metadata.get("namespace", "")

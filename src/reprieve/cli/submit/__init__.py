@@ -1,7 +1,5 @@
 """`reprieve submit`: run a command when its turn has come."""
 
-from __future__ import annotations
-
 import os
 from enum import StrEnum
 from pathlib import Path
@@ -137,7 +135,7 @@ def _variables(given: list[str]) -> dict[str, str]:
     return variables
 
 
-def _class_for(client: Client, priority: str) -> str:
+def _class_for(client: "Client", priority: str) -> str:
     """The PriorityClass that is meant; for a number one is made where there is none."""
     try:
         value = int(priority)
@@ -157,14 +155,14 @@ def _class_for(client: Client, priority: str) -> str:
     return name
 
 
-def _class_named(client: Client, name: str) -> str:
+def _class_named(client: "Client", name: str) -> str:
     known = [item["metadata"]["name"] for item in client.items(PRIORITY_CLASSES)]
     if name not in known and not name.startswith("system-"):
         raise Refused(texts.no_class(name, nearest(name, known)))
     return name
 
 
-def _create(client: Client, wanted: Submission) -> list[Data]:
+def _create(client: "Client", wanted: Submission) -> list[Data]:
     """The Job, then its group: the pods wait for it, and it goes with the Job."""
     job = client.create(JOBS, wanted.job(), wanted.namespace)
     if not wanted.gang:
@@ -185,7 +183,7 @@ def _print(made: list[Data], output: Form) -> None:
         typer.echo(name if output is Form.name else f"{name} created")
 
 
-def _wait(client: Client, wanted: Submission, output: Form) -> None:
+def _wait(client: "Client", wanted: Submission, output: Form) -> None:
     name = short_name(JOBS, wanted.name)
     with progress(texts.job_state(name, texts.PENDING)) as tell:
         for _ in pauses():

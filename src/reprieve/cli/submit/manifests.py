@@ -1,7 +1,5 @@
 """What `reprieve submit` makes of a command: a Job, and for a gang the group that its pods start with."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from pathlib import PurePath

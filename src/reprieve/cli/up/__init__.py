@@ -1,7 +1,5 @@
 """`reprieve up`: a whole control plane in one process."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from enum import StrEnum

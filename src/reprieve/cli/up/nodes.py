@@ -1,7 +1,5 @@
 """The hollow nodes that `reprieve up --agent hollow` asks for: as many as it says, and as large."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from reprieve.agents.hollow.nodes import hollow_node

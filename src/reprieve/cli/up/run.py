@@ -1,7 +1,5 @@
 """Running what `reprieve up` was asked for: opened, served, started, shown, and stopped again in good order."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """What `reprieve up` shows while it runs: each decision in words as it is made and, on a terminal, how full it is."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import TYPE_CHECKING, Any
@@ -29,7 +27,7 @@ _COLOURS = {"Preempt": "yellow", "Unschedulable": "red", "Wait": "cyan"}
 class Decisions:
     """What has been decided since the last time somebody asked."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: "ControlPlane") -> None:
         self._plane = plane
         self._last = self._newest()
 
@@ -51,7 +49,7 @@ class Decisions:
 class LiveView:
     """Shows until it is cancelled."""
 
-    def __init__(self, plane: ControlPlane, console: Console) -> None:
+    def __init__(self, plane: "ControlPlane", console: Console) -> None:
         self._plane = plane
         self._console = console
         self._decisions = Decisions(plane)

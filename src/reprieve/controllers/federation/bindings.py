@@ -4,8 +4,6 @@ It is named after the template and its kind, and carries what the policy's prior
 that changes or goes later does not change it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

@@ -8,8 +8,6 @@
 4. A template that comes back under its old name gets a new binding: the old one was for another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

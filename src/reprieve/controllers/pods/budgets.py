@@ -7,8 +7,6 @@
    nothing is seen yet holds its place for two minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any

@@ -7,8 +7,6 @@
    alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The indexes of an Indexed Job: how completed ones are written, and how a pod knows its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a Job stands: whether it is over and why, and what its status says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple

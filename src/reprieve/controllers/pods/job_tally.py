@@ -7,8 +7,6 @@
 3. A pod that is deleted, or that had to make way for others, is lost: it neither succeeded nor failed, and is replaced.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from reprieve.controllers.pods.job_indexes import index_of, read_indexes, write_indexes

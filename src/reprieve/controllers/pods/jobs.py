@@ -8,8 +8,6 @@
 5. A Job that a propagation policy selects, or that names another manager, is left alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any

@@ -7,8 +7,6 @@
 4. A ReplicaSet that a propagation policy selects is left alone.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

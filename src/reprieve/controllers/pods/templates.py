@@ -1,7 +1,5 @@
 """What the controllers that make pods have in common: how a pod is made, how it stands, which ones go first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any

@@ -7,8 +7,6 @@
 Changes are given the whole object as it is at the moment of writing, and do nothing where it is no longer meant.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who waits in a queue and who holds how much of its quota, counted from the tree that decisions are made over."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import chain

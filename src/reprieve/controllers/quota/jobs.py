@@ -10,8 +10,6 @@ Each step looks only at what stands in the store, so that a new start goes on wh
 propagation policy selects is a template for member clusters, and is left alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import Any
 

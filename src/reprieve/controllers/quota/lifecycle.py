@@ -6,8 +6,6 @@
 4. A workload without an owner has no pods to wait for: evicted, it gives its quota back at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 

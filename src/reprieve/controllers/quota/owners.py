@@ -1,7 +1,5 @@
 """What the controllers of Jobs and of pods in queues have in common: their classes, their flavors, their end."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 

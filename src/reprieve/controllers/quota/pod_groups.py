@@ -6,8 +6,6 @@
 3. Whom a Workload is for stands in its owner references, and does not change.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from typing import Any

@@ -6,8 +6,6 @@
 3. When all have finished, the Workload has; when all are gone, it goes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import Any
 

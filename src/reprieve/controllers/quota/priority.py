@@ -5,8 +5,6 @@
 3. Else it is 0. A class that is named and missing is an error: nobody is queued at a rank that was not meant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@
 3. Restoring touches only what was added.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

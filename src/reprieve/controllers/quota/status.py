@@ -4,8 +4,6 @@
 2. Changes are gathered for a moment; then each queue whose numbers have changed is written once, and no other.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

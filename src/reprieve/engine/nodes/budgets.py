@@ -4,8 +4,6 @@ Walking from the most important pod down, each pod that a budget covers uses up 
 below zero the budget is broken. A pod that the budget lists as disrupted already is not counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

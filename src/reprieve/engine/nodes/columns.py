@@ -5,8 +5,6 @@ each share asks for; one over ranks, facts and nodes for what else a search read
 shares below it by a rank, in one operation for each array.
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable

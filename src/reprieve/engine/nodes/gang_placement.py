@@ -8,8 +8,6 @@ the largest first and close together, the oldest first, and, where pods mind oth
 gone from the start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple

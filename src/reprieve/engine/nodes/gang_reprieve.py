@@ -5,8 +5,6 @@ single pods left it, that is what placing the pod has done already. So only node
 and those that groups reach, are emptied once more before anybody returns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ running pod of the node takes part. A pod that leaves adds its weight to the sla
 slack is negative. So a search that gives pods back needs to know nothing of what the rows mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple

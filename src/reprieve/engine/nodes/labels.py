@@ -1,7 +1,5 @@
 """Node labels in columns, and which nodes a selector means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

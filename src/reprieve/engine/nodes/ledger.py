@@ -1,7 +1,5 @@
 """The ledger of nodes: does a pod fit, where, and which of the places is the best? Shared by all who place pods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.configuration import Settings

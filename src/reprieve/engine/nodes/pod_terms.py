@@ -1,7 +1,5 @@
 """Whom a pod means: the terms of its affinity and anti-affinity, its ports, and what follows for two pods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from reprieve.engine.nodes.table import NodeTable

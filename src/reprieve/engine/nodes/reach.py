@@ -3,8 +3,6 @@
 Cordons, taints, node names, selectors and node affinity, each under the name that explanations use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rules over the pods of all nodes at once: who may not be asked to leave."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which of the nodes where a pod fits is the best: the scores kube-scheduler gives, with its weights."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -6,8 +6,6 @@ The table follows the world's journal; what it touched is logged, so that result
 only there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 
 import numpy as np

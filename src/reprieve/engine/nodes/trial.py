@@ -1,7 +1,5 @@
 """A gang, and the trial in which it is placed: nothing is left behind when it fails."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Hashable
 from typing import NamedTuple, Self

@@ -7,8 +7,6 @@
 3. A group that is not found is no group: its pods stand for themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 A search belongs to a view. It is made when somebody asks for it, and renewed only where the view was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Self
 

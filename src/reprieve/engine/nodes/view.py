@@ -5,8 +5,6 @@ the next pod of the same shape and then renewed only on the nodes that have chan
 around it, where a change on one node may matter on another.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask

@@ -4,8 +4,6 @@ A rule takes an object and the `Neighbours` it lives among, and yields what is w
 never come here, and a decision about a live cluster turns what is found here into warnings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

@@ -1,7 +1,5 @@
 """Karmada's clusters, policies and bindings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Kueue's queues, cohorts, flavors and workloads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

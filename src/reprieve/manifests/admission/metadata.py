@@ -1,7 +1,5 @@
 """Names, labels and annotations, as every Kubernetes object has them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What else is there: the objects that a rule may have to look at besides the one it judges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -41,7 +39,7 @@ class Neighbours:
         if type(manifest) is scheduling.PriorityClass:
             self.classes = PriorityClasses(self.all(scheduling.PriorityClass))
 
-    def beside(self, manifest: Any) -> Neighbours:
+    def beside(self, manifest: Any) -> "Neighbours":
         """What there would be with one more, or one changed: for the rules that look for it among the others."""
         with_it = Neighbours()
         with_it._names = {**self._names, type(manifest): dict(self._names.get(type(manifest), {}))}

@@ -1,7 +1,5 @@
 """Pods, nodes and budgets: what the API server's own validation and the Priority admission plugin say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

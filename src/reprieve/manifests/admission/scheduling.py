@@ -1,7 +1,5 @@
 """Priority classes, workloads and pod groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """YuniKorn's queue configuration."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Bindings in numbers: what each asks for, where it is, where it is leaving, and how it ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Readiness, the API of the resource, taints and affinity, each under the words that explanations use.
 """
 
-from __future__ import annotations
-
 from reprieve.engine.nodes.reach import tolerates
 from reprieve.manifests.karmada import BindingSpec, Cluster, ClusterAffinity, Placement
 from reprieve.manifests.meta import Reference, SelectorRequirement, find_condition

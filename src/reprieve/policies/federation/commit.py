@@ -1,7 +1,5 @@
 """How a plan changes a world: what a cycle does with it, so that later bindings see what earlier ones got and freed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

@@ -5,8 +5,6 @@
 3. Divided, Weighted: in proportion to weights, given or taken from the room there is, by largest remainder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 Division = dict[str, int]

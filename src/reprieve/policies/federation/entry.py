@@ -1,7 +1,5 @@
 """Bindings over member clusters in the registry of policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -5,8 +5,6 @@
 2. A binding that was given its clusters carries when that was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

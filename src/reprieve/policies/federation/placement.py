@@ -6,8 +6,6 @@
 4. Replicas that became too many leave in proportion to what clusters have of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reprieve.manifests.karmada import Cluster, ReplicaScheduling

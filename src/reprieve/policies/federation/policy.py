@@ -12,8 +12,6 @@
 7. A victim loses its result in that cluster only. In a cycle, later bindings see what earlier ones got and freed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 2. Then the higher spec.priority, then the selector that says more (a name, then labels), then the first by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reprieve.manifests.core import Controller, Job

@@ -1,7 +1,5 @@
 """Who is in a cluster, in the order in which they are asked to leave, in columns that rules and searches share."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import NamedTuple

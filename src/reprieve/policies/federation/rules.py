@@ -8,8 +8,6 @@
 6. Whoever holds nothing of what is missing in its cluster would not help.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_

@@ -8,8 +8,6 @@
 4. Where no single cluster can be freed enough, several are (`several`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -124,7 +122,7 @@ class _Freed(NamedTuple):
         return leaving(self.cluster, self.victims)
 
 
-def free_one(search: ClusterSearch) -> ClusterOffers:
+def free_one(search: ClusterSearch) -> "ClusterOffers":
     """What each single cluster would cost."""
     rooms = {name: room(search.facts.request, search.view.soon.get(name, NOTHING)) for name in search.clusters}
     total, whole = sum(rooms.values()), search.facts.missing

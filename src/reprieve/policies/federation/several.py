@@ -3,8 +3,6 @@
 Whoever turns out not to be needed is given back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

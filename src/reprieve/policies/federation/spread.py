@@ -5,8 +5,6 @@
 3. In each, clusters that bring most groups which are still missing come first, then the roomiest, until all fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from typing import NamedTuple

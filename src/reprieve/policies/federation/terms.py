@@ -1,7 +1,5 @@
 """What a plan for a binding says beyond what plans of all policies say: its effects need it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

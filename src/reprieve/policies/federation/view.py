@@ -1,7 +1,5 @@
 """What can be seen for one binding: the clusters within its reach, and what they have left for it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple

@@ -9,8 +9,6 @@ it does or lower:
 3. Between two of equal priority that both hold a place, each may take its own as soon as there is room for it.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Iterable, Mapping
 

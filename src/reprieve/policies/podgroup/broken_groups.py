@@ -4,8 +4,6 @@
 2. A group that leaves as a whole, and of which a part has left or is about to: the rest leaves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from reprieve.engine.holds import Hold, hold_of

@@ -1,7 +1,5 @@
 """Groups of pods in the registry of policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from reprieve.engine.plan import Plan

@@ -1,7 +1,5 @@
 """Groups of pods as preemptors: found in either API shape, with what the search has to know of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec

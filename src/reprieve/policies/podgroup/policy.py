@@ -16,8 +16,6 @@
 Nothing is preempted for a group that cannot be placed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Steps 4 to 8 of the podgroup policy. Whatever is tried, the table is what it was before when the answer is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Who may be asked to make way, pod by pod, on all nodes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ created, whether it opted out, leads its application, or must stay on its node. 
 of its pods has changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Pods in queues, and queues above their maximum, in the registry of policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from reprieve.engine.plan import Plan

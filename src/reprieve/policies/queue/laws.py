@@ -12,8 +12,6 @@ Here are those that are asked while a search goes on, about one claim and one qu
 about candidates (2, 3, 5, 6, 7) are in `rules`; what every queue is to a claim is worked out at once in `standing`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reprieve.model.resources import NOTHING, Resources

@@ -1,7 +1,5 @@
 """Pods on their way out that make enough room by themselves: then nobody else has to go."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from reprieve.model.names import UnitName

@@ -1,7 +1,5 @@
 """Does a request fit on a node, and under its queues' maxima and guarantee, while pods leave and come back?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from reprieve.engine.arrays import Ints

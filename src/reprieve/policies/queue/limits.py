@@ -8,8 +8,6 @@
 5. Where a queue and one above it both use too much, the lower one comes first, and what it frees counts for the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from reprieve.engine.explanation import Judged, Told

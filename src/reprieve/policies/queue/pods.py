@@ -1,7 +1,5 @@
 """What the queue policy asks about single pods: queue and application, what they hold, who opted out, who leads."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from heapq import heappop, heappush
 

@@ -16,8 +16,6 @@
 6. A pod that must run on one node (a DaemonSet's) takes from that node, whatever queues say: see `required_node`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@
 4. While enough pods leave already, it waits for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reprieve import texts

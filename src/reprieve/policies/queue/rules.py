@@ -9,8 +9,6 @@
    without it (law 2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -8,8 +8,6 @@
 4. Where a node has room and only a maximum is in the way, the search goes over all nodes below that maximum, once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -40,7 +38,7 @@ class Price(NamedTuple):
     distance: int
     """How many levels up the farthest queue that gives something meets the asking one."""
 
-    def alike(self, other: Price) -> int:
+    def alike(self, other: "Price") -> int:
         """How many of the criteria do not tell two prices apart, before one does."""
         return next((place for place, pair in enumerate(zip(self, other, strict=True)) if pair[0] != pair[1]), 3)
 

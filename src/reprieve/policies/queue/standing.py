@@ -3,8 +3,6 @@
 Queues stand level by level below root, so that what holds for a queue is worked out from what holds for its parent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np

@@ -7,8 +7,6 @@
 3. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from reprieve.manifests.yunikorn import (
@@ -34,7 +32,7 @@ class QueueNode:
     """A queue; `used` counts all that runs in it and below it, `kept` what of that is not on its way out."""
 
     def __init__(
-        self, number: int, name: str, parent: QueueNode | None, bounds: Bounds, properties: dict[str, str]
+        self, number: int, name: str, parent: "QueueNode | None", bounds: Bounds, properties: dict[str, str]
     ) -> None:
         self.number = number
         self.name = name
@@ -61,7 +59,7 @@ class QueueNode:
         self.offset = _integer(properties.get("priority.offset", "0"))
         self.priority_fence = properties.get("priority.policy", "").lower() == "fence"
 
-    def above(self) -> tuple[QueueNode, ...]:
+    def above(self) -> "tuple[QueueNode, ...]":
         return self.path[1:]
 
     def move(self, facts: PodFacts, sign: int) -> None:

@@ -1,7 +1,5 @@
 """What a pending pod finds in its queues and on nodes: what it asks for, what is in its way, how far it may look."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from reprieve.engine.nodes.view import NodeView

@@ -1,7 +1,5 @@
 """What workloads may ask of their preemption, as the quota policy counts it; nothing changes where nobody asks."""
 
-from __future__ import annotations
-
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.kueue_annotations import cost_milestones, ends_when_preempted, wait_seconds
 

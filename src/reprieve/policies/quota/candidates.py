@@ -7,8 +7,6 @@ Three kinds, in this order, and already evicted workloads before all of them:
 Inside a kind: lower priority, later reservation, uid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from heapq import merge
 from itertools import chain

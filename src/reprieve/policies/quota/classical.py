@@ -8,8 +8,6 @@
 4. Those removed are given back in reverse order while the preemptor still fits.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from reprieve.engine.steps import fill_back, remove_until_fits

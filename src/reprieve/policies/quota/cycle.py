@@ -12,8 +12,6 @@
 When the cycle is over the tree is what it was before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 from reprieve.engine.plan import Plan

@@ -3,8 +3,6 @@
 All of it stands in the tree while the cycle lasts, so that later heads find what is left.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 

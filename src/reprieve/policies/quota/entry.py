@@ -1,7 +1,5 @@
 """Quota workloads in the registry of policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@
    target's after its loss; or it must be below the target's now.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from reprieve.engine.quota_tree import QuotaNode

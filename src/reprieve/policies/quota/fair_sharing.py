@@ -9,8 +9,6 @@
 5. Those removed are given back in reverse order while the preemptor still fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from reprieve.engine.quota_tree import QuotaNode
@@ -63,7 +61,7 @@ class _Round:
         self._borrowing = rules.borrowing.of_node
         self._offers = dict(self._all_offers())
 
-    def _all_offers(self) -> Iterator[tuple[QuotaNode, _Offers]]:
+    def _all_offers(self) -> "Iterator[tuple[QuotaNode, _Offers]]":
         """Candidates by queue, in order."""
         own = self._view.queue
         for queue in own.root.queues() if own.parent is not None else [own]:

@@ -1,7 +1,5 @@
 """Whether pods may run on the nodes of a flavor, as far as its taints and labels tell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reprieve.engine.nodes.reach import tolerates

@@ -9,8 +9,6 @@
 4. The search stops at the first flavor that is good enough for `flavorFungibility`, else the best is taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Which flavors one workload gets, and who would make way for it on them; smaller, where it allows that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from reprieve.engine.quota_tree import FlavorResource

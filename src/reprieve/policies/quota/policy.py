@@ -12,8 +12,6 @@
 7. In a cycle each head takes what its plan says, for the heads after it to see (`cycle`, `earlier_heads`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -13,8 +13,6 @@ Under fair sharing `fair_rules` take the place of 6, and of 5 for cohorts. 1 to 
 for a whole queue; so is 5 before anybody has left, and for whole cohorts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from typing import NamedTuple
 

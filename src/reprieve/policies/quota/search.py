@@ -1,7 +1,5 @@
 """What both searches of the quota policy share: the ledger they work on, and what they come to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

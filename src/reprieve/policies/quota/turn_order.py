@@ -1,7 +1,5 @@
 """Whose turn it is in a quota cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode

@@ -1,7 +1,5 @@
 """A quota workload that waits, what can be seen for it, and what its plan is carried out by."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

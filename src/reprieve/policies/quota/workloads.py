@@ -1,7 +1,5 @@
 """Quota workloads as decisions see them: what they use, who is asked to leave first, and who is at the head."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.configuration import Settings

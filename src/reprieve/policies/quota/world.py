@@ -1,7 +1,5 @@
 """Kueue's objects as the quota policy sees them: the tree with all workloads in it, brought up to date in place."""
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """How the scheduler writes to bindings, whatever it has decided for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@
 3. A binding that waits for somebody to leave holds its place, too. One for which there is no place holds nothing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold, hold_of

@@ -4,8 +4,6 @@ In one write a victim loses its result in the cluster, gets a task that says how
 that was. Whoever remembers this hold, or a later one, is not told again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The lane of bindings, which go to member clusters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.engine.holds import HOLD_ANNOTATION

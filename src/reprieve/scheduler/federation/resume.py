@@ -1,7 +1,5 @@
 """After a restart: victims that were not told yet are told, and statuses that were not written yet are written."""
 
-from __future__ import annotations
-
 import logging
 
 from reprieve.engine.holds import HOLD_ANNOTATION, hold_of

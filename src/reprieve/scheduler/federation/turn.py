@@ -1,7 +1,5 @@
 """One turn for a binding: which member clusters its replicas go to, and who makes way there."""
 
-from __future__ import annotations
-
 from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.entry import FederationEntry

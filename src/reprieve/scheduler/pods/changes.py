@@ -1,7 +1,5 @@
 """What of pods and nodes counts for those who wait: versions that are the same in it are no reason to wake anybody."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.scheduler.mirror import Seen

@@ -5,8 +5,6 @@
 2. A group is nominated whole before the first of its pods is bound, so that what is left to bind has its place.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@
 2. What fails is done again before anything else is decided for the same preemptor.
 """
 
-from __future__ import annotations
-
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER

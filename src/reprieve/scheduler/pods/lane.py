@@ -4,8 +4,6 @@
 2. A group is tried again when itself changes, and when a pod leaves it: it may have been refused because of that one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from reprieve.manifests.kinds import BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES

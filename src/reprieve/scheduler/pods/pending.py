@@ -1,7 +1,5 @@
 """Which units wait: pods alone, or groups with the pods of them that wait; kept as pods come, change and go."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from reprieve.engine.nodes.units import workload_group_name

@@ -9,8 +9,6 @@
    that is gone stays.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable, Callable
 

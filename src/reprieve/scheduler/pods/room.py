@@ -3,8 +3,6 @@
 Nodes that a pod cannot reach (cordoned, tainted, of other labels than it asks for) have no room for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One turn for a unit on nodes: a pod, or a group of pods."""
 
-from __future__ import annotations
-
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan

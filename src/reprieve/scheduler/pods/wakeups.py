@@ -8,8 +8,6 @@
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them.
 """
 
-from __future__ import annotations
-
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
 from reprieve.scheduler.pods.pending import PendingUnits
@@ -76,7 +74,7 @@ class PodWakeups:
         happened, self._happened = self._happened, _Happened()
         return lambda unit: self._helps(unit, happened)
 
-    def _helps(self, unit: str, happened: _Happened) -> bool:
+    def _helps(self, unit: str, happened: "_Happened") -> bool:
         if unit not in self._pending:
             return False
         pods = self._pending.pods(unit)
@@ -90,7 +88,7 @@ class PodWakeups:
         widely = minds or len(pods) > 1 or self._policies["queue"].policy is not None
         return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
 
-    def _could_fit(self, facts: PodFacts, priority: int, happened: _Happened) -> bool:
+    def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:
         """Asked once for each shape of pod, however many wait."""
         shape = self._room.shape(facts), priority
         known = happened.answers.get(shape)

@@ -1,7 +1,5 @@
 """How the scheduler finds pods and writes to their status."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.manifests.kinds import PODS

@@ -7,8 +7,6 @@
 3. A bad one is refused with an event that says all that is wrong; the old one stays in force.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.manifests.admission import admit_all

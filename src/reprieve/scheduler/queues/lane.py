@@ -1,7 +1,5 @@
 """The lane of queues that use more than their maximum; it also keeps the configuration of the queues."""
 
-from __future__ import annotations
-
 from reprieve.manifests.kinds import CONFIG_MAPS, PODS
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.scheduler.lanes import Lane, Services

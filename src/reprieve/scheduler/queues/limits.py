@@ -3,8 +3,6 @@
 Since when a queue is above its maximum is written to the ConfigMap of the queues: a restart does not begin it anew.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from math import inf
 

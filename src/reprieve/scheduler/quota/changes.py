@@ -1,7 +1,5 @@
 """What of quota workloads and queues counts for workloads that wait."""
 
-from __future__ import annotations
-
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.meta import find_condition
 from reprieve.stores.records import Record

@@ -6,8 +6,6 @@
 3. A victim that asked to be ended when it is preempted is made inactive as well: it does not come back.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold

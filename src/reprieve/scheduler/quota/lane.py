@@ -1,7 +1,5 @@
 """The lane of quota workloads. Their own queues say whose turn it is, so one unit stands for all of them."""
 
-from __future__ import annotations
-
 from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen

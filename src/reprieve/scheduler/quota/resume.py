@@ -1,7 +1,5 @@
 """After a restart: whoever still waits for quota that others were to give back has the rest of them told."""
 
-from __future__ import annotations
-
 from reprieve.engine.holds import hold_of
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
 from reprieve.model.conditions import has_condition

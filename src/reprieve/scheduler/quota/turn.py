@@ -4,8 +4,6 @@ A workload for which there is no quota is parked: it is passed over until someth
 One that has preempted keeps its turn until it is admitted, or there is no place for it any more.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 from reprieve.engine.plan import Plan

@@ -6,8 +6,6 @@
    changed, or it could never be ended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

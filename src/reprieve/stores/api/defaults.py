@@ -4,8 +4,6 @@ What is always the same stands in the table of kinds; here is what has to be wor
 The data has been read as its kind before, so typed fields are what they should be.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping
 from typing import Any

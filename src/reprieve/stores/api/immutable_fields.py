@@ -1,7 +1,5 @@
 """What may not be changed once an object exists, kind by kind. Everything that may not is named at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ Metadata is divided in two: what users say (name, labels, annotations, finalizer
 (uid, versions, times, generation), which nobody else can change.
 """
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Mapping

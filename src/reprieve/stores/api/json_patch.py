@@ -4,8 +4,6 @@ A patch that is malformed is `BadPatch`; one that makes sense but not for this d
 or a `test` fails, is `PatchFailed`. Kubernetes tells the two apart with its answers 400 and 422.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 A store that admits objects itself calls these; before a store that does not, a webhook does.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 Data = dict[str, Any]

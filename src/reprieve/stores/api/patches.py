@@ -4,8 +4,6 @@ Nothing here changes what it is given. A merged document shares with the old one
 goes on to change the result in place has to copy that part first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

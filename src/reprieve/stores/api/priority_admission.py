@@ -3,8 +3,6 @@
 Nobody gives himself a priority: a number that is not that of the class is refused.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.manifests.kinds import PODS

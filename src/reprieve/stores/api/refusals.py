@@ -1,7 +1,5 @@
 """Refusals in words: which object, what is wrong with the request, and what would be right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

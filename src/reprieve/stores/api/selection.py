@@ -1,7 +1,5 @@
 """Choosing among records by selectors, without keeping them decoded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import msgspec

@@ -3,8 +3,6 @@
 A selector is compiled once and then asked about many objects. Parts are joined by commas, and all have to hold.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ The typed manifests hold what decisions need. A container's command, a Job's lim
 among that, but whoever runs the container must be able to trust them.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

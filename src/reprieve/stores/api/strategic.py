@@ -10,8 +10,6 @@
 6. `$deleteFromPrimitiveList/FIELD` removes values from a list; `$retainKeys` removes the fields that it does not name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any

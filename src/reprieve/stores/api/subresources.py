@@ -1,7 +1,5 @@
 """Which part of an object a write may change: the whole but its status, only its status, or only its finalizers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The same object in another version of its API, where both are written alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reprieve.manifests.kinds import READERS

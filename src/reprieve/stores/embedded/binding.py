@@ -1,7 +1,5 @@
 """How a pod gets its node."""
 
-from __future__ import annotations
-
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.pods import Pod
 from reprieve.model.conditions import set_condition

@@ -1,7 +1,5 @@
 """What every cluster has from its first moment: its namespaces and the two priority classes of the system."""
 
-from __future__ import annotations
-
 from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.resource import Resource

@@ -5,8 +5,6 @@
 3. Rows that were replaced long ago are removed in batches; watches from before that are refused.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections import deque
 from collections.abc import Sequence

@@ -7,8 +7,6 @@
 5. A namespace stays until its controller has emptied it and says so.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

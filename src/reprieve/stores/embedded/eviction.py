@@ -6,8 +6,6 @@
 4. Otherwise the budget must allow one more disruption. It remembers the pod until it is seen to go.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from reprieve.manifests.core import PodDisruptionBudget, PodDisruptionBudgetStatus

@@ -1,7 +1,5 @@
 """All objects at their last version, in memory: by kind, namespace and name, with those who watch them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from reprieve.manifests.resource import Resource

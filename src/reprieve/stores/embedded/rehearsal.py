@@ -1,7 +1,5 @@
 """Writing without consequences: everything is checked and answered as if it were done, and nothing is."""
 
-from __future__ import annotations
-
 from reprieve.stores.embedded.writer import Writer
 from reprieve.stores.records import WatchEvent
 

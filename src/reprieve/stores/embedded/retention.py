@@ -1,7 +1,5 @@
 """Events are for people, and for a while: old ones go, and so do the oldest when there are too many."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from reprieve.manifests.core import Event

@@ -7,8 +7,6 @@
 3. The file belongs to one process at a time. The lock goes with the process, however it ends.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence

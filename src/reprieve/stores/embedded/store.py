@@ -4,8 +4,6 @@ A write is admitted, committed to the file, put in memory and told to all who wa
 so that nobody ever sees what a crash could take back.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,7 +34,7 @@ class EmbeddedStore:
         self._retention = EventRetention(writer)
 
     @classmethod
-    def open(cls, path: str | Path, clock: Clock, *, seed: int | None = None, keep: int = KEEP) -> EmbeddedStore:
+    def open(cls, path: str | Path, clock: Clock, *, seed: int | None = None, keep: int = KEEP) -> "EmbeddedStore":
         """The data in a file, which is made when it is not there; `:memory:` keeps nothing.
 
         A seed makes uids and generated names the same each time; `keep` is how many versions a watch may come late.
@@ -55,7 +53,7 @@ class EmbeddedStore:
         """End all watches and let go of the file."""
         self._journal.close()
 
-    def rehearsal(self) -> EmbeddedStore:
+    def rehearsal(self) -> "EmbeddedStore":
         """This store for a dry run: it answers a write as this one would, and changes nothing."""
         return EmbeddedStore(self._journal, Rehearsal(self._writer))
 

@@ -3,8 +3,6 @@
 Data that comes in is copied once. From then on it is this module's own, and changed in place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

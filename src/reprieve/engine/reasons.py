@@ -1,6 +1,6 @@
 """Why: typed reasons, from which `texts` makes every sentence a person reads."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -10,15 +10,24 @@ Because = Literal["Never", "Leaving", "Budget", "NotNow"]
 """Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, or what else."""
 
 
-class LowerPriority(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True):
+    """Why somebody makes way or stays; `rule` is the name that explanations quote: that of its type, or another."""
+
+    rule: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.rule = cls.__dict__.get("rule") or cls.__name__
+
+
+class LowerPriority(Reason, frozen=True):
     """Eligible: it ranks below the preemptor."""
 
     priority: int
     preemptor_priority: int
-    rule: ClassVar[str] = "LowerPriority"
 
 
-class NotLower(msgspec.Struct, frozen=True):
+class NotLower(Reason, frozen=True):
     """Protected: it does not rank below the preemptor."""
 
     priority: int
@@ -26,7 +35,7 @@ class NotLower(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "Priority"
 
 
-class Tolerates(msgspec.Struct, frozen=True):
+class Tolerates(Reason, frozen=True):
     """Protected: its priority class tolerates preemption by those below a minimum, for a time or for ever."""
 
     class_name: str
@@ -39,7 +48,7 @@ class Tolerates(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "Toleration"
 
 
-class UnknownClass(msgspec.Struct, frozen=True):
+class UnknownClass(Reason, frozen=True):
     """Protected, with its whole node: its priority class cannot be looked up."""
 
     class_name: str
@@ -47,27 +56,24 @@ class UnknownClass(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "UnknownPriorityClass"
 
 
-class UnreadableToleration(msgspec.Struct, frozen=True):
+class UnreadableToleration(Reason, frozen=True):
     """Protected, with its whole node: what its priority class says of toleration is no number."""
 
     class_name: str
     member: UnitName | None = None
-    rule: ClassVar[str] = "UnreadableToleration"
 
 
-class Reprieved(msgspec.Struct, frozen=True):
+class Reprieved(Reason, frozen=True):
     """Spared: the preemptor fits beside it."""
 
-    rule: ClassVar[str] = "Reprieved"
 
-
-class SparedByBudget(msgspec.Struct, frozen=True):
+class SparedByBudget(Reason, frozen=True):
     """Spared: its disruption budget would have broken, and others could go."""
 
     rule: ClassVar[str] = "DisruptionBudget"
 
 
-class AboveMinimum(msgspec.Struct, frozen=True):
+class AboveMinimum(Reason, frozen=True):
     """Spared: units of lower priority are enough."""
 
     priority: int
@@ -75,7 +81,7 @@ class AboveMinimum(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "MinimalPriority"
 
 
-class QuotaTaken(msgspec.Struct, frozen=True):
+class QuotaTaken(Reason, frozen=True):
     """Eligible: by the preemption policy of the preemptor's queue; `kind` is the reason as Kueue names it."""
 
     kind: str
@@ -85,11 +91,11 @@ class QuotaTaken(msgspec.Struct, frozen=True):
     preemptor_priority: int
 
     @property
-    def rule(self) -> str:
+    def rule(self) -> str:  # type: ignore[override]
         return self.kind
 
 
-class WithinQuota(msgspec.Struct, frozen=True):
+class WithinQuota(Reason, frozen=True):
     """Protected: its queue, or a cohort above it, does not use more than its quota."""
 
     queue: str
@@ -98,7 +104,7 @@ class WithinQuota(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "WithinNominalQuota"
 
 
-class NotReached(msgspec.Struct, frozen=True):
+class NotReached(Reason, frozen=True):
     """Protected: the preemption policy of the preemptor's queue does not reach it."""
 
     policy: str
@@ -108,28 +114,24 @@ class NotReached(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "PreemptionPolicy"
 
 
-class QueueClosed(msgspec.Struct, frozen=True):
+class QueueClosed(Reason, frozen=True):
     """Protected: its queue is stopped, or names a flavor that is not there."""
 
     queue: str
-    rule: ClassVar[str] = "QueueClosed"
 
 
-class Claimed(msgspec.Struct, frozen=True):
+class Claimed(Reason, frozen=True):
     """Protected: it makes way for an earlier head of the same cycle."""
 
-    rule: ClassVar[str] = "Claimed"
 
-
-class NotWhileBorrowing(msgspec.Struct, frozen=True):
+class NotWhileBorrowing(Reason, frozen=True):
     """Protected: it may only be asked by a preemptor whose queue does not borrow afterwards."""
 
     preemptor_queue: str
     priority: int
-    rule: ClassVar[str] = "NotWhileBorrowing"
 
 
-class NoLargerShare(msgspec.Struct, frozen=True):
+class NoLargerShare(Reason, frozen=True):
     """Protected: under fair sharing its queue or cohort would not have the larger share; perhaps not `without_it`."""
 
     queue: str
@@ -138,55 +140,45 @@ class NoLargerShare(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "FairSharing"
 
 
-class NoFlavor(msgspec.Struct, frozen=True):
+class NoFlavor(Reason, frozen=True):
     """Spared: no flavor can hold the preemptor, so nobody is asked."""
 
     why: str
-    rule: ClassVar[str] = "NoFlavor"
 
 
-class NotEnough(msgspec.Struct, frozen=True):
+class NotEnough(Reason, frozen=True):
     """Spared: it could go, but even with everybody gone who may go the preemptor would not fit."""
 
-    rule: ClassVar[str] = "NotEnough"
 
-
-class NotContested(msgspec.Struct, frozen=True):
+class NotContested(Reason, frozen=True):
     """Spared: it uses nothing of what is needed."""
 
-    rule: ClassVar[str] = "NotContested"
 
-
-class Leaving(msgspec.Struct, frozen=True):
+class Leaving(Reason, frozen=True):
     """Spared: it is on its way out, and is waited for."""
 
-    rule: ClassVar[str] = "Leaving"
 
-
-class NoHelp(msgspec.Struct, frozen=True):
+class NoHelp(Reason, frozen=True):
     """Spared: whoever leaves this domain, the preemptor cannot come."""
 
     domain: str
     obstacle: str
-    rule: ClassVar[str] = "NoHelp"
 
 
-class NobodyAsked(msgspec.Struct, frozen=True):
+class NobodyAsked(Reason, frozen=True):
     """Spared: the preemptor asks nobody, because it never preempts, may not yet, or respects a budget."""
 
     because: Because = "NotNow"
-    rule: ClassVar[str] = "NobodyAsked"
 
 
-class CheaperElsewhere(msgspec.Struct, frozen=True):
+class CheaperElsewhere(Reason, frozen=True):
     """Spared: another domain was chosen."""
 
     domain: str
     criterion: str
-    rule: ClassVar[str] = "CheaperElsewhere"
 
 
-class QueueOver(msgspec.Struct, frozen=True):
+class QueueOver(Reason, frozen=True):
     """Eligible: its queue is over its guarantee and within reach; `reluctant`: only because there was no other way."""
 
     queue: str
@@ -195,22 +187,20 @@ class QueueOver(msgspec.Struct, frozen=True):
     rule: ClassVar[str] = "QueueOverGuarantee"
 
 
-class QueueAboveMaximum(msgspec.Struct, frozen=True):
+class QueueAboveMaximum(Reason, frozen=True):
     """Eligible: its queue uses more than its maximum, which was lowered."""
 
     queue: str
-    rule: ClassVar[str] = "QueueAboveMaximum"
 
 
-class NodeRequired(msgspec.Struct, frozen=True):
+class NodeRequired(Reason, frozen=True):
     """Eligible: the preemptor must run on its node; `reluctant`: only because there was no other way."""
 
     node: str
     reluctant: bool = False
-    rule: ClassVar[str] = "NodeRequired"
 
 
-class QueueLaw(msgspec.Struct, frozen=True):
+class QueueLaw(Reason, frozen=True):
     """Protected: by one of the laws of preemption between queues; `kind` is the name of that law."""
 
     kind: str
@@ -221,56 +211,31 @@ class QueueLaw(msgspec.Struct, frozen=True):
     bound: int = 0
 
     @property
-    def rule(self) -> str:
+    def rule(self) -> str:  # type: ignore[override]
         return self.kind
 
 
-class ClusterScoped(msgspec.Struct, frozen=True):
+class ClusterScoped(Reason, frozen=True):
     """Protected: bindings for the whole control plane take no part in preemption."""
 
-    rule: ClassVar[str] = "ClusterScoped"
 
-
-class OtherScheduler(msgspec.Struct, frozen=True):
+class OtherScheduler(Reason, frozen=True):
     """Protected: another scheduler has placed it, and two must not preempt in circles."""
 
     scheduler: str
     own: str
-    rule: ClassVar[str] = "OtherScheduler"
 
 
-class BeingDeleted(msgspec.Struct, frozen=True):
+class BeingDeleted(Reason, frozen=True):
     """Spared: it is being deleted, so that it goes whoever asks."""
 
-    rule: ClassVar[str] = "BeingDeleted"
 
-
-class NoRequirements(msgspec.Struct, frozen=True):
+class NoRequirements(Reason, frozen=True):
     """Spared: it asks for nothing, so that its leaving frees nothing."""
 
-    rule: ClassVar[str] = "NoRequirements"
 
-
-class PolicyReason(msgspec.Struct, frozen=True):
+class PolicyReason(Reason, frozen=True):
     """Of a policy that is no part of this package: it brings the name of its rule and its own words."""
 
-    rule: str
+    rule: str  # type: ignore[misc]
     sentence: str
-
-
-StepReason = Reprieved | Leaving | NoHelp | NobodyAsked | CheaperElsewhere | NotEnough
-PodReason = LowerPriority | NotLower | Tolerates | UnknownClass | UnreadableToleration | SparedByBudget | AboveMinimum
-QuotaReason = (
-    QuotaTaken
-    | WithinQuota
-    | NotReached
-    | QueueClosed
-    | NotContested
-    | Claimed
-    | NotWhileBorrowing
-    | NoLargerShare
-    | NoFlavor
-)
-QueueReason = QueueOver | QueueAboveMaximum | NodeRequired | QueueLaw
-FederationReason = ClusterScoped | OtherScheduler | BeingDeleted | NoRequirements
-Reason = PolicyReason | StepReason | PodReason | QuotaReason | QueueReason | FederationReason

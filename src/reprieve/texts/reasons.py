@@ -1,44 +1,11 @@
 """Typed reasons in words: why somebody makes way, and why somebody stays."""
 
-from reprieve.engine.reasons import (
-    AboveMinimum,
-    BeingDeleted,
-    CheaperElsewhere,
-    Claimed,
-    ClusterScoped,
-    FederationReason,
-    Leaving,
-    LowerPriority,
-    NobodyAsked,
-    NodeRequired,
-    NoFlavor,
-    NoHelp,
-    NoLargerShare,
-    NoRequirements,
-    NotContested,
-    NotEnough,
-    NotLower,
-    NotReached,
-    NotWhileBorrowing,
-    OtherScheduler,
-    PodReason,
-    PolicyReason,
-    QueueAboveMaximum,
-    QueueClosed,
-    QueueLaw,
-    QueueOver,
-    QueueReason,
-    QuotaReason,
-    QuotaTaken,
-    Reason,
-    Reprieved,
-    SparedByBudget,
-    StepReason,
-    Tolerates,
-    UnknownClass,
-    UnreadableToleration,
-    WithinQuota,
-)
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from reprieve.engine import reasons as why
 from reprieve.texts.parts import moment
 
 CRITERIA = {
@@ -65,9 +32,9 @@ _BECAUSE = {
 # By which right a quota workload is preempted, under the names that Kueue gives.
 _RIGHTS = {
     "InClusterQueue": "it runs in the same queue, {queue}",
-    "InCohortReclamation": "{queue} borrows, and {taker} reclaims its quota",
-    "InCohortReclaimWhileBorrowing": "{queue} borrows, and {taker} may preempt it while it borrows itself",
-    "InCohortFairSharing": "{queue} has a larger share than {taker} would have",
+    "InCohortReclamation": "{queue} borrows, and {preemptor_queue} reclaims its quota",
+    "InCohortReclaimWhileBorrowing": "{queue} borrows, and {preemptor_queue} may preempt it while it borrows itself",
+    "InCohortFairSharing": "{queue} has a larger share than {preemptor_queue} would have",
 }
 _RELUCTANT = "; it opted out or leads its application, and there was no other way (law 1)"
 # What protects a pod between queues.
@@ -91,116 +58,86 @@ _LAWS = {
 }
 
 
-def describe(reason: Reason) -> str:
+# A sentence for each reason, with its fields by name; where it takes more than that, a function.
+_SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
+    # of steps
+    why.Reprieved: "the preemptor fits beside it",
+    why.Leaving: "it is leaving already, and is waited for",
+    why.NoHelp: "it would not help: {domain} is {obstacle}",
+    why.NobodyAsked: lambda reason: _BECAUSE[reason.because],
+    why.CheaperElsewhere: lambda reason: f"{reason.domain} was chosen instead: {_criterion(reason.criterion)}",
+    why.NotEnough: "it could go, but all who may go are not enough",
+    why.PolicyReason: "{sentence}",
+    # for pods
+    why.LowerPriority: "priority {priority} is below {preemptor_priority}, the preemptor's",
+    why.NotLower: lambda reason: _not_lower(reason),
+    why.Tolerates: lambda reason: _tolerates(reason),
+    why.UnknownClass: lambda reason: f"{_whose('priority class', reason)} does not exist, so {_NOBODY_KNOWS}",
+    why.UnreadableToleration: lambda reason: f"{_whose('priority class', reason)} says {_NOT_IN_NUMBERS}",
+    why.SparedByBudget: "its disruption budget would break, and others can go",
+    why.AboveMinimum: "priority {priority} is above {minimum}, and units up to that are enough",
+    # for quota workloads
+    why.QuotaTaken: lambda reason: f"{_fill(_RIGHTS[reason.kind], reason)}; {_fill(_PRIORITIES, reason)}",
+    why.WithinQuota: lambda reason: _fill(_BEFORE_IT * reason.others_gone + _WITHIN_QUOTA, reason),
+    why.NotReached: lambda reason: _fill(_NEVER if reason.policy == "Never" else _BEYOND_POLICY, reason),
+    why.QueueClosed: "{queue} is stopped, or names a flavor that does not exist: it gives nobody",
+    why.NotContested: "it uses nothing of what is needed",
+    why.Claimed: "it makes way for another workload already",
+    why.NotWhileBorrowing: "{preemptor_queue} may not preempt priority {priority} elsewhere while it borrows itself",
+    why.NoLargerShare: lambda reason: _fill(_SMALLER if reason.without_it else _NO_LARGER, reason),
+    why.NoFlavor: "nobody is asked: {why}",
+    # for pods in queues
+    why.QueueOver: lambda reason: f"{reason.queue} is over its guarantee{_RELUCTANT if reason.reluctant else ''}",
+    why.NodeRequired: lambda reason: f"the preemptor must run on {reason.node}{_RELUCTANT if reason.reluctant else ''}",
+    why.QueueAboveMaximum: "{queue} uses more than its maximum",
+    why.QueueLaw: lambda reason: _fill(_LAWS[reason.kind], reason),
+    # for bindings
+    why.ClusterScoped: "cluster-scoped bindings take no part in preemption",
+    why.OtherScheduler: "{scheduler} has placed it, and {own} leaves that alone",
+    why.BeingDeleted: "it is being deleted, and what it uses counts as free already",
+    why.NoRequirements: "it asks for nothing, so that its leaving would free nothing",
+}
+_NOBODY_KNOWS = "nobody knows what it tolerates"
+_NOT_IN_NUMBERS = "what it tolerates in something other than numbers"
+_PRIORITIES = "priority {priority}, the preemptor's {preemptor_priority}"
+_BEFORE_IT: str = "without those asked before it, "
+_WITHIN_QUOTA: str = "{queue} is within its nominal quota"
+_NEVER = "the preemptor's queue preempts nobody in {queue}"
+_BEYOND_POLICY = "the policy {policy} does not reach priority {priority} in {queue} from {preemptor_priority}"
+_SMALLER = "without it {queue} would have a smaller share than {preemptor_queue} would have"
+_NO_LARGER = "{queue} has no larger share than {preemptor_queue} would have"
+
+
+def describe(reason: why.Reason) -> str:
     """A reason in words."""
-    if isinstance(reason, PolicyReason):
-        return reason.sentence
-    if isinstance(reason, StepReason):
-        return _describe_step(reason)
-    if isinstance(reason, QueueReason):
-        return _describe_queue(reason)
-    if isinstance(reason, FederationReason):
-        return _describe_federation(reason)
-    return _describe_quota(reason) if isinstance(reason, QuotaReason) else _describe_pod(reason)
+    sentence = _SENTENCES[type(reason)]
+    return _fill(sentence, reason) if isinstance(sentence, str) else sentence(reason)
 
 
-def _describe_queue(reason: QueueReason) -> str:
-    match reason:
-        case QueueOver(queue, _, reluctant):
-            return f"{queue} is over its guarantee{_RELUCTANT if reluctant else ''}"
-        case NodeRequired(node, reluctant):
-            return f"the preemptor must run on {node}{_RELUCTANT if reluctant else ''}"
-        case QueueAboveMaximum(queue):
-            return f"{queue} uses more than its maximum"
-        case QueueLaw(kind, queue, top, priority, bound):
-            return _LAWS[kind].format(queue=queue, top=top, priority=priority, bound=bound)
+def _fill(sentence: str, reason: why.Reason) -> str:
+    return sentence.format(**msgspec.structs.asdict(reason))
 
 
-def _describe_federation(reason: FederationReason) -> str:
-    match reason:
-        case ClusterScoped():
-            return "cluster-scoped bindings take no part in preemption"
-        case OtherScheduler(scheduler, own):
-            return f"{scheduler} has placed it, and {own} leaves that alone"
-        case BeingDeleted():
-            return "it is being deleted, and what it uses counts as free already"
-        case NoRequirements():
-            return "it asks for nothing, so that its leaving would free nothing"
+def _not_lower(reason: why.NotLower) -> str:
+    relation = "equal to" if reason.priority == reason.preemptor_priority else "above"
+    return f"priority {reason.priority} is {relation} {reason.preemptor_priority}, the preemptor's"
 
 
-def _describe_quota(reason: QuotaReason) -> str:
-    match reason:
-        case QuotaTaken(kind, queue, taker, priority, above):
-            return f"{_RIGHTS[kind].format(queue=queue, taker=taker)}; priority {priority}, the preemptor's {above}"
-        case WithinQuota(queue, others_gone):
-            return f"{'without those asked before it, ' if others_gone else ''}{queue} is within its nominal quota"
-        case NotReached("Never", queue, _, _):
-            return f"the preemptor's queue preempts nobody in {queue}"
-        case NotReached(policy, queue, priority, above):
-            return f"the policy {policy} does not reach priority {priority} in {queue} from {above}"
-        case QueueClosed(queue):
-            return f"{queue} is stopped, or names a flavor that does not exist: it gives nobody"
-        case NotContested():
-            return "it uses nothing of what is needed"
-        case _:
-            return _describe_quota_search(reason)
+def _tolerates(reason: why.Tolerates) -> str:
+    below = f"tolerates preemptors below {reason.minimum}, and the preemptor has {reason.preemptor_priority}"
+    until = f"; until {moment(reason.until)}" if reason.until is not None else ""
+    return f"{_whose('class', reason)} {below}{until}"
 
 
-def _describe_quota_search(reason: Claimed | NotWhileBorrowing | NoLargerShare | NoFlavor) -> str:
-    match reason:
-        case Claimed():
-            return "it makes way for another workload already"
-        case NotWhileBorrowing(taker, priority):
-            return f"{taker} may not preempt priority {priority} in other queues while it borrows itself"
-        case NoLargerShare(queue, taker, without_it):
-            smaller = f"without it {queue} would have a smaller share" if without_it else f"{queue} has no larger share"
-            return f"{smaller} than {taker} would have"
-        case NoFlavor(why):
-            return f"nobody is asked: {why}"
-
-
-def _describe_pod(reason: PodReason) -> str:
-    match reason:
-        case LowerPriority(priority, above):
-            return f"priority {priority} is below {above}, the preemptor's"
-        case NotLower(priority, above):
-            relation = "equal to" if priority == above else "above"
-            return f"priority {priority} is {relation} {above}, the preemptor's"
-        case Tolerates(name, minimum, above, until, member):
-            tolerance = (
-                f"{_whose('class', name, member)} tolerates preemptors below {minimum}, and the preemptor has {above}"
-            )
-            return f"{tolerance}; until {moment(until)}" if until is not None else tolerance
-        case SparedByBudget():
-            return "its disruption budget would break, and others can go"
-        case AboveMinimum(priority, minimum):
-            return f"priority {priority} is above {minimum}, and units up to that are enough"
-        case UnknownClass(name, member):
-            return f"{_whose('priority class', name, member)} does not exist, so nobody knows what it tolerates"
-        case UnreadableToleration(name, member):
-            return f"{_whose('priority class', name, member)} says what it tolerates in something other than numbers"
-
-
-def _whose(what: str, name: str, member: str | None) -> str:
+def _whose(what: str, reason: why.Tolerates | why.UnknownClass | why.UnreadableToleration) -> str:
     """Its own, or that of another one of its group, with which it goes or stays."""
+    name, member = reason.class_name, reason.member
     return f"the {what} {name} of {member} of its group" if member else f"its {what} {name}"
 
 
-def _describe_step(reason: StepReason) -> str:
-    match reason:
-        case Reprieved():
-            return "the preemptor fits beside it"
-        case Leaving():
-            return "it is leaving already, and is waited for"
-        case NoHelp(domain, obstacle):
-            return f"it would not help: {domain} is {obstacle}"
-        case NobodyAsked(because):
-            return _BECAUSE[because]
-        case CheaperElsewhere(domain, criterion):
-            return f"{domain} was chosen instead: {CRITERIA.get(criterion, criterion)}"
-        case NotEnough():
-            return "it could go, but all who may go are not enough"
+def _criterion(name: str) -> str:
+    return CRITERIA.get(name, name)
 
 
 def chosen(domain: str, criterion: str) -> str:
-    return f"{domain} was chosen: {CRITERIA.get(criterion, criterion)}."
+    return f"{domain} was chosen: {_criterion(criterion)}."

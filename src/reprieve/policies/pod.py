@@ -33,7 +33,7 @@ from reprieve.engine.reasons import LowerPriority, NobodyAsked, UnreadableTolera
 from reprieve.engine.steps import Criterion
 from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, known_pod, waiting_pod
-from reprieve.policies.registry import Asked, BaseEntry, Ground, Known, Preemptor
+from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import pods as texts
 from reprieve.world import NEVER, PodFacts
 
@@ -247,7 +247,7 @@ class NodeOffers:
         return (self[int(node)] for node in np.flatnonzero(self._search.feasible))
 
 
-class PodEntry(BaseEntry):
+class PodEntry(Entry):
     """Single pods: all that no other policy takes."""
 
     name = PodPolicy.name

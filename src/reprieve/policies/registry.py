@@ -5,9 +5,10 @@ that sets it up over a world; from then on it takes part in plans, explanations,
 its plans out is registered with the scheduler.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from reprieve.configuration import Settings
 from reprieve.engine.nodes.ledger import NodeLedger
@@ -83,83 +84,56 @@ class Decided(NamedTuple):
     plan: Plan
 
 
-class Entry(Protocol):
+class Entry(ABC):
     """One policy, set up over a world which may change between decisions."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def ledger(self) -> str:
-        """What it decides over. Units of policies over one ledger take their turns together, by priority."""
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What it decides for."""
-
-    @property
-    def places_units(self) -> bool:
-        """Whether what it decides for gets a place; False: it only makes others leave."""
-
-    def find(self, asked: Asked) -> Preemptor | None:
-        """The unit of that name, if it waits; None: it is not this policy's. Raises `NothingToDecide`."""
-
-    def known(self, asked: Asked) -> Known | None: ...
-
-    def names(self) -> Iterable[UnitName]:
-        """All units that could be asked about."""
-
-    def pending(self, taken: set[UnitName]) -> list[Preemptor]:
-        """All that wait but those that an earlier policy has `taken`; what it takes itself is added to them."""
-
-    def decide(self, preemptor: Preemptor, now: int) -> Plan: ...
-
-    def commit(self, preemptor: Preemptor, plan: Plan) -> None:
-        """In the world that is looked at: victims are gone, places are taken or held."""
-
-    def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided] | None:
-        """One pass over all that wait, where that is not one after the other; None: it is."""
-
-    def waiting(self) -> Iterable[UnitName]:
-        """All who wait, where not all of them have a turn in a cycle."""
-
-    def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:
-        """What priority and preemption policy each unit resolved to."""
-
-    def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:
-        """What a result tells of a unit that got its place, beyond its placement: by field, by unit."""
-
-
-class BaseEntry:
-    """What most policies have in common."""
 
     name = ""
     ledger = ""
+    """What it decides over. Units of policies over one ledger take their turns together, by priority."""
     kinds: tuple[str, ...] = ()
+    """What it decides for."""
     places_units = True
+    """Whether what it decides for gets a place; False: it only makes others leave."""
+
+    @abstractmethod
+    def find(self, asked: Asked) -> Preemptor | None:
+        """The unit of that name, if it waits; None: it is not this policy's. Raises `NothingToDecide`."""
+
+    @abstractmethod
+    def pending(self, taken: set[UnitName]) -> list[Preemptor]:
+        """All that wait but those that an earlier policy has `taken`; what it takes itself is added to them."""
+
+    @abstractmethod
+    def decide(self, preemptor: Preemptor, now: int) -> Plan: ...
+
+    @abstractmethod
+    def commit(self, preemptor: Preemptor, plan: Plan) -> None:
+        """In the world that is looked at: victims are gone, places are taken or held."""
 
     def known(self, asked: Asked) -> Known | None:  # noqa: ARG002 - nothing more to tell
         return None
 
     def names(self) -> Iterable[UnitName]:
+        """All units that could be asked about."""
         return ()
 
     def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided] | None:  # noqa: ARG002
+        """One pass over all that wait, where that is not one after the other; None: it is."""
         return None
 
     def waiting(self) -> Iterable[UnitName]:
+        """All who wait, where not all of them have a turn in a cycle."""
         return ()
 
     def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:
+        """What priority and preemption policy each unit resolved to."""
+        policies = {True: "Never", False: "PreemptLowerPriority"}
         return {
-            one.unit: {
-                "priority": one.priority,
-                "preemptionPolicy": "Never" if one.never_preempts else "PreemptLowerPriority",
-            }
-            for one in pending
+            one.unit: {"priority": one.priority, "preemptionPolicy": policies[one.never_preempts]} for one in pending
         }
 
     def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002 - nothing more to tell
+        """What a result tells of a unit that got its place, beyond its placement: by field, by unit."""
         return {}
 
 

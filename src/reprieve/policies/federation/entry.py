@@ -8,11 +8,11 @@ from reprieve.engine.preemption import decide
 from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.policy import FederationPolicy
-from reprieve.policies.registry import Asked, BaseEntry, Ground, Known, Preemptor
+from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import federation as texts
 
 
-class FederationEntry(BaseEntry):
+class FederationEntry(Entry):
     """Bindings that wait for clusters."""
 
     name = FederationPolicy.name

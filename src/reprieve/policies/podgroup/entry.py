@@ -8,11 +8,11 @@ from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import ON_NODES, commit_pods
 from reprieve.policies.podgroup.groups import Groups
 from reprieve.policies.podgroup.policy import PodGroupPolicy
-from reprieve.policies.registry import Asked, BaseEntry, Ground, Preemptor
+from reprieve.policies.registry import Asked, Entry, Ground, Preemptor
 from reprieve.world import PodFacts
 
 
-class PodGroupEntry(BaseEntry):
+class PodGroupEntry(Entry):
     """Groups that have pods which wait."""
 
     name = PodGroupPolicy.name

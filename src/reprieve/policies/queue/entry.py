@@ -11,7 +11,7 @@ from reprieve.policies.queue.limits import decide_limits
 from reprieve.policies.queue.pods import required_node, stays_out
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.required_node import RequiredNodePolicy
-from reprieve.policies.registry import Asked, BaseEntry, Decided, Ground, Preemptor
+from reprieve.policies.registry import Asked, Decided, Entry, Ground, Preemptor
 from reprieve.world import PodFacts
 
 
@@ -33,7 +33,7 @@ class Queues:
         return self._policy
 
 
-class QueueEntry(BaseEntry):
+class QueueEntry(Entry):
     """Pods that queues decide for: where there are queues, all but those that name another way."""
 
     name = QueuePolicy.name
@@ -74,7 +74,7 @@ class QueueEntry(BaseEntry):
         commit_pods(self._ground.world, preemptor.pods, plan)
 
 
-class LimitEntry(BaseEntry):
+class LimitEntry(Entry):
     """Queues above their maximum: they wait for no place, so that nobody asks for one by name."""
 
     name = "queue-limits"

@@ -12,14 +12,14 @@ from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.view import PendingWorkload, Terms
 from reprieve.policies.quota.workloads import WorkloadFacts, whereabouts
 from reprieve.policies.quota.world import QuotaWorld
-from reprieve.policies.registry import Asked, BaseEntry, Decided, Ground, Known, NothingToDecide, Preemptor
+from reprieve.policies.registry import Asked, Decided, Entry, Ground, Known, NothingToDecide, Preemptor
 from reprieve.texts import quota as texts
 
 _GROUPS = "scheduling.k8s.io/"
 """The other API that has a kind Workload."""
 
 
-class QuotaEntry(BaseEntry):
+class QuotaEntry(Entry):
     """Workloads that wait for quota."""
 
     name = QuotaPolicy.name

@@ -1,4 +1,4 @@
-"""The search that all policies share, over many domains at once.
+"""The steps that searches are made of, over many domains at once or unit by unit.
 
 A domain is a place the preemptor could go: a node, a flavor, a member cluster, the whole cluster. In each stand
 candidates, rank by rank in the policy's order. The steps are the same everywhere:
@@ -12,9 +12,10 @@ whatever a search does, the table it came from is untouched.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reprieve.engine.arrays import Ints, Mask
 
@@ -178,3 +179,38 @@ def fill_back(ledger: Steps[Unit], removed: list[Unit]) -> list[Unit]:
         else:
             ledger.remove(unit)
     return victims
+
+
+# For domains that know a gap: one that is enough goes alone, else they go together
+
+
+Amounts = NDArray[Any]
+_COUNTABLE = 2**62
+LARGEST = 2**63 - 1
+
+
+def one_or_together(gap: list[int], shares: Ints, candidates: Mask) -> list[int] | None:
+    """The ranks that make way; None: not even all of them cover the gap. `shares`: a row a rank, a column a resource.
+
+    Who holds nothing of what is missing is passed over: its leaving would not help.
+    """
+    if not gap or max(gap) > LARGEST:
+        return None
+    ranks = (candidates & (shares > 0).any(axis=1)).nonzero()[0]
+    if not len(ranks):
+        return None
+    # More than the gap is as good as the gap: what is added up stays small enough to count.
+    useful: Amounts = np.minimum(shares[ranks], np.array(gap, dtype=np.int64))
+    if max(gap) * len(ranks) >= _COUNTABLE:
+        useful = useful.astype(object)
+    together = _first((useful.cumsum(axis=0) >= gap).all(axis=1))
+    alone = _first((useful >= gap).all(axis=1))
+    if alone is not None and (together is None or alone <= together):
+        return [int(ranks[alone])]
+    return None if together is None else ranks[: together + 1].tolist()
+
+
+def _first(holds: Any) -> int | None:
+    """Where something holds first."""
+    place = int(holds.argmax())
+    return place if holds[place] else None

@@ -1,10 +1,12 @@
 """What the policies that place pods have in common: pods that wait, and what a plan does to a world."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from reprieve import texts
+from reprieve.engine.holds import HeldVictim, Hold
+from reprieve.engine.nodes.units import Units
 from reprieve.engine.plan import Plan
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import key_of
@@ -53,3 +55,20 @@ def whereabouts(facts: PodFacts) -> str:
     gates = [gate.name for gate in facts.pod.spec.scheduling_gates]
     finished, leaving = facts.pod.finished, facts.pod.terminating
     return texts.pods.whereabouts(facts.unit, facts.node, finished=finished, leaving=leaving, gates=gates)
+
+
+# Places that are promised to pods which wait
+
+
+def displaced(nominated: Iterable[PodFacts], priority: int, units: Units) -> list[PodFacts]:
+    """Those of some nominated pods who have to look again, because somebody of this priority goes there."""
+    return [facts for facts in nominated if units.scheduling_priority(facts) < priority]
+
+
+def still_below(
+    hold: Hold, priority: int, units: Units, find: Callable[[HeldVictim], PodFacts | None], *, between_queues: bool
+) -> Hold:
+    """A hold with those of its victims that may still be told."""
+    most = priority if between_queues else priority - 1
+    found = ((victim, find(victim)) for victim in hold.victims)
+    return hold.only(victim for victim, facts in found if facts is not None and units.of(facts).priority <= most)

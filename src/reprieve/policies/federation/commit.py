@@ -10,7 +10,7 @@ from reprieve.manifests.karmada import ResourceBinding, TargetCluster
 from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import SCHEDULED, BindingFacts
 from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, evictions_of, settled, written
-from reprieve.policies.federation.terms import BindingTerms
+from reprieve.policies.federation.view import BindingTerms
 from reprieve.policies.federation.world import Federation
 
 

@@ -31,8 +31,7 @@ from reprieve.policies.federation.placement import Free, place
 from reprieve.policies.federation.rules import BindingRule, candidates, judge, rules_for
 from reprieve.policies.federation.search import ClusterOffers, ClusterSearch, fewest_then_lowest, free_every, free_one
 from reprieve.policies.federation.several import free_several
-from reprieve.policies.federation.terms import BindingTerms
-from reprieve.policies.federation.view import BindingView
+from reprieve.policies.federation.view import BindingTerms, BindingView
 from reprieve.policies.federation.world import Federation
 from reprieve.texts import federation as texts
 from reprieve.world import World

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprieve.engine.accumulate import LARGEST
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.steps import LARGEST
 from reprieve.policies.federation.bindings import BindingFacts
 
 

@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprieve.engine.accumulate import one_or_together
 from reprieve.engine.arrays import Mask
 from reprieve.engine.offers import Offer, OfferList
 from reprieve.engine.plan import Cost, Victim
 from reprieve.engine.reasons import LowerPriority
-from reprieve.engine.steps import Criterion
+from reprieve.engine.steps import Criterion, one_or_together
 from reprieve.manifests.karmada import Cluster
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts
@@ -26,8 +25,7 @@ from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import fixed, place, room
 from reprieve.policies.federation.residents import Resident, Residents
 from reprieve.policies.federation.rules import BindingRule, candidates
-from reprieve.policies.federation.terms import BindingTerms
-from reprieve.policies.federation.view import BindingView
+from reprieve.policies.federation.view import BindingTerms, BindingView
 
 ALL_NEEDED = "EveryClusterNeeded"
 

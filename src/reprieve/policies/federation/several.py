@@ -16,7 +16,7 @@ from reprieve.policies.federation.placement import Free, gap, place, room
 from reprieve.policies.federation.residents import Resident
 from reprieve.policies.federation.rules import candidates
 from reprieve.policies.federation.search import ClusterSearch, cover, fewest_then_lowest, offer_of
-from reprieve.policies.federation.terms import BindingTerms
+from reprieve.policies.federation.view import BindingTerms
 
 SEVERAL = "SeveralClusters"
 

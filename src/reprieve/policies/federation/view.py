@@ -1,6 +1,6 @@
 """What can be seen for one binding: the clusters within its reach, and what they have left for it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,7 +9,9 @@ from reprieve.model.names import UnitName
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.clusters import affinity_groups, obstacle
+from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import Free, gap
+from reprieve.policies.federation.residents import Resident
 from reprieve.policies.federation.world import Federation
 
 
@@ -77,3 +79,25 @@ class BindingView:
     def missing_now(self, cluster: str) -> Resources:
         """The same while those who are leaving are still there."""
         return gap(self.facts.request, self.facts.missing, self.now.get(cluster, NOTHING))
+
+
+# What a plan for a binding says beyond what all plans say: its effects need it
+
+
+class BindingTerms(NamedTuple):
+    """How many replicas go where, and who loses which cluster."""
+
+    facts: BindingFacts
+    division: Division = {}
+    evictions: Sequence[Resident] = ()
+    gap: Resources = NOTHING
+    """What was missing before they left."""
+
+    @property
+    def placement(self) -> dict[UnitName, str]:
+        """`dublin`; `dublin=3,frankfurt=2` where it is more than one, with the replicas that are there already."""
+        if not self.division:
+            return {}
+        total = self.facts.after(self.division)
+        parts = [f"{name}={replicas}" if replicas and len(total) > 1 else name for name, replicas in total.items()]
+        return {self.facts.unit: ",".join(parts)}

@@ -1,10 +1,12 @@
 """Groups of pods as preemptors: found in either API shape, with what the search has to know of them."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from reprieve.configuration import Settings
+from reprieve.engine.holds import Hold, hold_of
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.nodes.units import Units, workload_group_name
 from reprieve.manifests.pods import WorkloadReference
@@ -157,3 +159,43 @@ def _mixed(gang: Gang, group: PodGroup) -> str:
         if len(values) > 1:
             return texts.mixed_group(unit_name(group.kind, group.namespace, group.name), what, sorted(map(str, values)))
     return ""
+
+
+# Groups of which a part is gone: who of the rest goes, too
+
+
+def left_alone(gang: Gang) -> list[PodFacts]:
+    """The bound pods of a gang for whose other members there is no place any more; none, if others run there, too."""
+    for facts in (*gang.bound, *gang.members):
+        hold = hold_of(facts.pod.metadata.annotations)
+        if hold is not None and _chosen(hold, gang.members):
+            chosen = _chosen(hold, gang.bound)
+            return chosen if len(chosen) == len(gang.bound) else []
+    return []
+
+
+def _chosen(hold: Hold, pods: Iterable[PodFacts]) -> list[PodFacts]:
+    """Those of some pods that a hold has chosen: these, and no later ones of the same names."""
+    return [facts for facts in pods if hold.members.get(facts.unit) == facts.pod.metadata.uid]
+
+
+def is_broken(facts: PodFacts, units: Units, pods: Iterable[PodFacts]) -> bool:
+    """Whether the group that a pod leaves with is not whole any more; False where it leaves alone."""
+    group = units.of(facts).group
+    if not group:
+        return False
+    mates = [other for other in pods if units.of(other).group == group]
+    running = [other for other in mates if other.node]
+    staying = [other for other in running if not other.pod.terminating]
+    done = [other for other in mates if other.pod.status.phase == "Succeeded"]
+    return len(staying) < max(len(running), _least(facts, units) - len(done))
+
+
+def _least(facts: PodFacts, units: Units) -> int:
+    """How many pods its group cannot be without."""
+    spec, namespace = facts.pod.spec, facts.key[0]
+    if spec.workload_ref is not None:
+        found = units.workload_group(namespace, spec.workload_ref)
+        return (found[1].policy.min_count or 0) if found else 0
+    path = units.group_path(namespace, spec.scheduling_group.pod_group_name) if spec.scheduling_group else []
+    return (path[0].policy.min_count or 0) if path else 0

@@ -21,10 +21,9 @@ from reprieve.policies.federation.evictions import (
     settled,
     written,
 )
-from reprieve.policies.federation.terms import BindingTerms
+from reprieve.policies.federation.view import BindingTerms
 from reprieve.scheduler.context import Context, annotations_of
-from reprieve.scheduler.federation.annotations import annotate, lost_by, say
-from reprieve.scheduler.federation.evictions import evict
+from reprieve.scheduler.federation.evictions import annotate, evict, lost_by, say
 from reprieve.stores.errors import Conflict
 from reprieve.stores.records import Record
 from reprieve.stores.writing import modify

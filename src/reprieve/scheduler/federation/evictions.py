@@ -10,11 +10,11 @@ from typing import Any
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.manifests.kinds import BINDINGS
 from reprieve.model.clock import timestamp
+from reprieve.model.conditions import set_condition
 from reprieve.model.names import key_of, kind_of
-from reprieve.policies.federation.bindings import PREEMPTED
+from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
 from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, Eviction, evictions_of, written
 from reprieve.scheduler.context import Context, annotations_of, together
-from reprieve.scheduler.federation.annotations import say
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.writing import TRIES, modify
@@ -110,3 +110,36 @@ def _unknown(spec: Mapping[str, Any]) -> int:
 def _grace(said: Mapping[str, str]) -> dict[str, int]:
     text = said.get(GRACE_ANNOTATION, "")
     return {"gracePeriodSeconds": int(text)} if text.isascii() and text.isdigit() and len(text) < 10 else {}
+
+
+# How the scheduler writes to bindings, whatever it has decided
+
+
+def lost_by(record: Record) -> list[str]:
+    """The clusters that a victim has left without having a place instead."""
+    return [cluster for cluster, eviction in evictions_of(annotations_of(record)).items() if eviction.waits]
+
+
+async def annotate(context: Context, record: Record, said: Mapping[str, str | None], *, tries: int = TRIES) -> Record:
+    def change(data: dict[str, Any]) -> None:
+        known = {**(data["metadata"].get("annotations") or {}), **said}
+        kept = {key: value for key, value in known.items() if value is not None}
+        if kept or "annotations" in data["metadata"]:
+            data["metadata"]["annotations"] = kept
+
+    changed = await modify(context.store, record, change, tries=tries)
+    context.absorb(changed)
+    return changed
+
+
+async def say(context: Context, record: Record, status: str, reason: str, message: str) -> Record:
+    """Set the condition; whoever else writes to the status meanwhile keeps what it wrote."""
+
+    def set_it(data: dict[str, Any]) -> None:
+        whole = data.setdefault("status", {})
+        set_condition(whole, SCHEDULED, status, reason, message, now=context.clock())
+        whole["schedulerObservedGeneration"] = data["metadata"].get("generation", 0)
+
+    record = await modify(context.store, record, set_it, subresource="status")
+    context.absorb(record)
+    return record

@@ -9,8 +9,7 @@ from reprieve.model.conditions import has_condition
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED, BindingFacts
 from reprieve.policies.federation.evictions import PLACED_ANNOTATION
 from reprieve.scheduler.context import Context, annotations_of
-from reprieve.scheduler.federation.annotations import annotate, lost_by, say
-from reprieve.scheduler.federation.evictions import evict
+from reprieve.scheduler.federation.evictions import annotate, evict, lost_by, say
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.texts import federation as texts

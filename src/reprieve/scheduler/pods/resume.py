@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable
 from reprieve.engine.holds import HeldVictim, Hold, hold_of
 from reprieve.manifests.kinds import PODS
 from reprieve.model.names import parts_of
-from reprieve.policies.nominations import still_below
-from reprieve.policies.podgroup.broken_groups import is_broken
+from reprieve.policies.on_nodes import still_below
 from reprieve.policies.podgroup.entry import PodGroupEntry
+from reprieve.policies.podgroup.groups import is_broken
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.scheduler.context import annotations_of
 from reprieve.scheduler.lanes import Services

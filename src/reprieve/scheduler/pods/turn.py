@@ -4,9 +4,8 @@ from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
 from reprieve.model.names import UnitName
-from reprieve.policies.nominations import displaced
-from reprieve.policies.podgroup.broken_groups import left_alone
-from reprieve.policies.podgroup.groups import Group
+from reprieve.policies.on_nodes import displaced
+from reprieve.policies.podgroup.groups import Group, left_alone
 from reprieve.policies.podgroup.policy import PodGroupPolicy
 from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.lanes import Services

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reprieve.engine.accumulate import LARGEST, one_or_together
+from reprieve.engine.steps import LARGEST, one_or_together
 
 TABLE = [
     ("the first that is enough alone", [5], [[1], [2], [5], [2]], [2]),

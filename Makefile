@@ -9,11 +9,11 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	echo $$candidate; break; fi; done)
 
-.PHONY: help setup run examples test lint format bench clean
+.PHONY: help setup run examples test test-long lint format bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show what there is
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## Create .venv with everything in it
 
@@ -39,6 +39,13 @@ examples: $(STAMP) ## Decide over the examples, and run their cases
 
 test: $(STAMP) ## Run the tests
 	$(BIN)/python -m pytest
+
+# The same tests over many more random worlds and lives, and with a thousand kills; about an hour.
+LONG := REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 REFERENCE_EXAMPLES=5000 TABLE_EXAMPLES=250 \
+	LAW_EXAMPLES=1000 GROUP_EXAMPLES=500 QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000
+
+test-long: $(STAMP) ## Run the tests with random worlds, lives and kills over many more of them
+	$(LONG) $(BIN)/python -m pytest tests/crash tests/engine tests/policies tests/scheduler
 
 lint: $(STAMP) ## Check style, types and layers
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ class ScheduleBindings:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._entry: FederationEntry = services.policies["federation"]
+        self._entry: FederationEntry = services.policies[FederationEntry.name]
         self._policy: FederationPolicy = self._entry.policy
         self._queue = services.queue
         self._log = services.context.log

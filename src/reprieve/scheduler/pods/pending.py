@@ -17,7 +17,7 @@ class PendingUnits:
     def __init__(self, policies: Policies, names: Collection[str]) -> None:
         self._world = policies.world
         self._policies = policies
-        self._podgroups: PodGroupEntry = policies["podgroup"]
+        self._podgroups: PodGroupEntry = policies[PodGroupEntry.name]
         self._groups: Groups = self._podgroups.groups
         self._names = frozenset(names)
         self._unit_of: dict[Key, UnitName] = {}

@@ -40,8 +40,8 @@ class ResumePods:
         self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: NodeRoom
     ) -> None:
         self._mirror = services.context.mirror
-        self._podgroups: PodGroupEntry = services.policies["podgroup"]
-        self._queues: QueueEntry = services.policies["queue"]
+        self._podgroups: PodGroupEntry = services.policies[PodGroupEntry.name]
+        self._queues: QueueEntry = services.policies[QueueEntry.name]
         self._units = services.policies.nodes.table.units
         self._pending = pending
         self._effects = effects

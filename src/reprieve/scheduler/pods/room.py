@@ -12,7 +12,7 @@ from reprieve.engine.nodes.ledger import NOWHERE
 from reprieve.engine.nodes.view import NodeView
 from reprieve.model.clock import Clock
 from reprieve.model.names import Key
-from reprieve.policies.pod import PodPolicy
+from reprieve.policies.pod import PodEntry, PodPolicy
 from reprieve.policies.registry import Policies
 from reprieve.world import PodFacts, microseconds
 
@@ -22,7 +22,7 @@ class NodeRoom:
 
     def __init__(self, policies: Policies, clock: Clock) -> None:
         self._nodes = policies.nodes
-        self._policy: PodPolicy = policies["pod"].policy
+        self._policy: PodPolicy = policies[PodEntry.name].policy
         self._clock = clock
 
     def is_gone(self, node: str) -> bool:

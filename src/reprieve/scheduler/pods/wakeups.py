@@ -8,6 +8,7 @@
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them.
 """
 
+from reprieve.policies.queue.entry import QueueEntry
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
 from reprieve.scheduler.pods.pending import PendingUnits
@@ -85,7 +86,7 @@ class PodWakeups:
             return False
         if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
             return self._room.fits_on(pods[0], happened.freed)
-        widely = minds or len(pods) > 1 or self._policies["queue"].policy is not None
+        widely = minds or len(pods) > 1 or self._policies[QueueEntry.name].policy is not None
         return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
 
     def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:

@@ -18,7 +18,7 @@ class QueueLimitLane(Lane):
     kinds = frozenset({"Queue"})
 
     def __init__(self, services: Services) -> None:
-        self._queues: QueueEntry = services.policies["queue"]
+        self._queues: QueueEntry = services.policies[QueueEntry.name]
         self._queue = services.queue
         self._configurations = QueueConfigurations(services.context, services.world, writes=not services.shadow)
         self._enforce = EnforceLimits(services, self._configurations, PodEvictions(services.context))

@@ -12,6 +12,7 @@ from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.model.clock import precise_timestamp
 from reprieve.model.names import key_of, parts_of
+from reprieve.policies.queue.entry import LimitEntry, QueueEntry
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.scheduler.context import annotations_of
 from reprieve.scheduler.lanes import Services
@@ -39,12 +40,12 @@ class EnforceLimits:
         self._pods = PodWriter(services.context)
 
     async def turn(self) -> None:
-        policy = self._services.policies["queue"].policy
+        policy = self._services.policies[QueueEntry.name].policy
         record = self._configurations.source()
         if policy is None or record is None:
             return self._queue.done(LIMITS)
         now = self._context.clock()
-        plans: list[Plan] = self._services.policies["queue-limits"].plans(microseconds(now))
+        plans: list[Plan] = self._services.policies[LimitEntry.name].plans(microseconds(now))
         above = {plan.preemptor: plan for plan in plans}
         since = await self._note(record, set(above))
         due = {unit: since[unit] + timedelta(seconds=_delay(policy, unit)) for unit in above}

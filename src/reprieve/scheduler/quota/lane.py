@@ -1,6 +1,7 @@
 """The lane of quota workloads. Their own queues say whose turn it is, so one unit stands for all of them."""
 
 from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
+from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.quota.changes import QuotaState, generation, spec_of
@@ -18,7 +19,7 @@ class QuotaLane(Lane):
     def __init__(self, services: Services) -> None:
         self._context = services.context
         self._queue = services.queue
-        self._policy = services.policies["quota"].policy
+        self._policy = services.policies[QuotaEntry.name].policy
         self._effects = QuotaEffects(services.context)
         self._admit = AdmitWorkloads(services, self._effects)
 

@@ -8,6 +8,7 @@ from math import inf
 
 from reprieve.engine.plan import Plan
 from reprieve.policies.quota.cycle import cycle
+from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.policies.quota.view import Sizes
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.scheduler.lanes import Services
@@ -27,7 +28,7 @@ class AdmitWorkloads:
 
     def __init__(self, services: Services, effects: QuotaEffects) -> None:
         self._services = services
-        self._policy = services.policies["quota"].policy
+        self._policy = services.policies[QuotaEntry.name].policy
         self._queue = services.queue
         self._log = services.context.log
         self._effects = effects

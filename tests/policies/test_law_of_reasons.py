@@ -23,6 +23,8 @@ FIRST = int(os.environ.get("REASON_SEED", "0"))
 WORLDS = {"pod": 100, "podgroup": 200, "queue": 450, "quota": 350, "federation": 350}
 KNOWN = {"podgroup": [588]}
 """Worlds beyond those that once showed a fault."""
+CLAIMED = [91, 189, 771, 1095, 1209]
+"""Worlds of the quota policy in whose cycle somebody makes way for two heads: few do."""
 OUTCOMES = ("Preempt", "Wait", "Unschedulable")
 # Rules that any sensible number of worlds shows: without them the law would hold for want of examples.
 MET = {
@@ -140,3 +142,14 @@ def test_the_worlds_have_all_outcomes_and_rules(policy: str) -> None:
     made = examined(policy)
     assert set(MET[policy].split()) <= set(made.seen)
     assert {"Fits", *OUTCOMES} <= set(made.outcomes)
+
+
+@pytest.mark.parametrize("seed", CLAIMED)
+def test_whoever_is_claimed_makes_way_for_an_earlier_head_and_alone_nobody_is(seed: int) -> None:
+    made = world("quota", seed)
+    claimed = list(law.claims(law.decide_all(made)))
+    assert claimed
+    for unit, preemptor, heads in claimed:
+        assert heads
+        alone = law.decide(made._replace(preemptor=preemptor))
+        assert (unit, "Claimed") not in [(item["unit"], item["rule"]) for item in alone["spared"]]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tests.reasons.reach import of_kind, unit_of
 from tests.reasons.scene import FAR_BELOW, Scene, Swap, conditions
+from tests.reasons.worlds import Dict
 
 WHOLE = {"cpu": "1000", "nvidia.com/gpu": "1000"}
 
@@ -38,15 +41,18 @@ def _full(scene: Scene) -> None:
     """Nothing is free in its cluster, nor will be."""
     summary = scene.cluster(scene.domain)["status"]["resourceSummary"]
     summary["allocated"] = dict(summary["allocatable"])
-    for item in scene.objects:
-        if item["kind"].endswith("Binding") and item is not scene.item:
+    _nobody_leaves(item for item in scene.objects if item is not scene.item)
+
+
+def _nobody_leaves(objects: Iterable[Dict]) -> None:
+    for item in objects:
+        if item["kind"].endswith("Binding"):
             item["metadata"].pop("deletionTimestamp", None)
             item["spec"].pop("gracefulEvictionTasks", None)
 
 
 def stays_put(scene: Scene) -> None:
-    scene.item["metadata"].pop("deletionTimestamp", None)
-    scene.item["spec"].pop("gracefulEvictionTasks", None)
+    _nobody_leaves([scene.item])
 
 
 def first_to_go(scene: Scene) -> None:
@@ -72,6 +78,8 @@ def enough_alone(scene: Scene) -> None:
 
 
 def may_preempt(scene: Scene) -> None:
+    """Its policy lets it, and there is nobody to be waited for."""
+    _nobody_leaves(scene.objects)
     scene.asking[0]["spec"]["schedulePriority"]["preemptionPolicy"] = "PreemptLowerPriority"
 
 
@@ -82,6 +90,7 @@ SWAPS: dict[str, Swap] = {
     "NoRequirements": asks_for_something,
     "NotContested": uses_what_is_needed,
     "Leaving": stays_put,
+    "BeingDeleted": stays_put,
     "Reprieved": first_to_go,
     "CheaperElsewhere": without_the_chosen_clusters,
     "NoHelp": enough_alone,

@@ -36,6 +36,13 @@ def decide(world: World) -> Dict:
     return found
 
 
+def decide_all(world: World) -> list[Dict]:
+    """A cycle, or everybody who waits, in turn."""
+    answer = reprieve.plan(world.objects, now=NOW, config=world.config, feature_gates=GATES).to_dict()
+    found: list[Dict] = answer["decisions"]
+    return found
+
+
 _SPOILS = ("UnknownPriorityClass", "UnreadableToleration")
 """One of them, and nobody on its node is asked."""
 
@@ -174,3 +181,21 @@ def fits_without(world: World, decision: Dict, domain: str) -> bool:
     without_all_of(scene, {item["unit"] for item in here if item["rule"] in candidates})
     after = decide(scene.world)
     return after["outcome"] == "Fits" and (not domain or domain in after["domain"].split(","))
+
+
+# 4. In a cycle
+
+
+def claims(decisions: list[Dict]) -> Iterator[tuple[str, str, list[str]]]:
+    """Whoever is told that it makes way for an earlier head, whom that was told for, and all heads that count on it."""
+    for number, decision in enumerate(decisions):
+        for unit in (item["unit"] for item in decision["spared"] if item["rule"] == "Claimed"):
+            yield (
+                unit,
+                decision["preemptor"],
+                [head["preemptor"] for head in decisions[:number] if _counts_on(head, unit)],
+            )
+
+
+def _counts_on(head: Dict, unit: str) -> bool:
+    return unit in [*(victim["unit"] for victim in head["victims"]), *head["waitingFor"]]

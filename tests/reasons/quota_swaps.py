@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from tests.builders.pods import GPU
 from tests.builders.quota import flavor
 from tests.reasons.reach import named, of_kind, quota_paths
@@ -13,11 +15,23 @@ def over_quota(scene: Scene) -> None:
     """It uses much, and neither its queue nor a cohort between it and whoever asks has any quota of its own."""
     for assigned in scene.item["status"]["admission"]["podSetAssignments"]:
         assigned["resourceUsage"] = dict.fromkeys(assigned["flavors"], "10")
+    for item in _apart(scene)[1]:
+        _without_quota(item)
+
+
+def _apart(scene: Scene) -> tuple[list[Dict], list[Dict]]:
+    """The queues and cohorts that whoever asks does not share with the other, and those that the other does not."""
     paths = quota_paths(scene.objects)
-    own = paths[scene.asking[0]["spec"]["queueName"]]
-    for name in paths[scene.domain]:
-        if name not in own:
-            _without_quota(_queue_or_cohort(scene, name))
+    own, theirs = paths[_own_queue(scene)["metadata"]["name"]], paths[scene.domain]
+    return _only_in(scene, own, theirs), _only_in(scene, theirs, own)
+
+
+def _only_in(scene: Scene, path: list[str], other: list[str]) -> list[Dict]:
+    return [_queue_or_cohort(scene, name) for name in path if name not in other]
+
+
+def _own_queue(scene: Scene) -> Dict:
+    return _queue_or_cohort(scene, scene.asking[0]["spec"]["queueName"])
 
 
 def _queue_or_cohort(scene: Scene, name: str) -> Dict:
@@ -37,13 +51,55 @@ def _without_quota(item: Dict) -> None:
 
 def bold_policy(scene: Scene) -> None:
     """Whoever asks may preempt in its own queue and in the cohort, and the other ranks far below."""
-    queue = _queue_or_cohort(scene, scene.asking[0]["spec"]["queueName"])
-    queue["spec"].setdefault("preemption", {}).update(withinClusterQueue="LowerPriority", reclaimWithinCohort="Any")
+    preemption = _own_queue(scene)["spec"].setdefault("preemption", {})
+    preemption.update(withinClusterQueue="LowerPriority", reclaimWithinCohort="Any")
     scene.item["spec"]["priority"] = FAR_BELOW
+
+
+def while_it_borrows(scene: Scene) -> None:
+    """Whoever asks may preempt everybody of lower priority while it borrows, and the other ranks far below."""
+    preemption = _own_queue(scene)["spec"].setdefault("preemption", {})
+    preemption["borrowWithinCohort"] = {"policy": "LowerPriority"}
+    scene.item["spec"]["priority"] = FAR_BELOW
+
+
+def larger_share(scene: Scene) -> None:
+    """It uses little, others beside it much, all of it borrowed and without weight; the weight of whoever asks is high.
+    So its queue has the larger share, with it and without it."""
+    asking, theirs = _apart(scene)
+    for item in asking:
+        item["spec"]["fairSharing"] = {"weight": "1000"}
+    for item in theirs:
+        _without_quota(item)
+        item["spec"]["fairSharing"] = {"weight": "0"}
+    beside = copy.deepcopy(scene.item)
+    beside["metadata"]["name"] = "beside"
+    for assigned in beside["status"]["admission"]["podSetAssignments"]:
+        assigned["resourceUsage"] = dict.fromkeys(assigned["flavors"], "10")
+    beside["spec"]["priority"] = -FAR_BELOW
+    scene.objects.append(beside)
+
+
+def a_flavor_for_it(scene: Scene) -> None:
+    """Of every flavor its queue has as much of its own as it asks for, and none is missing."""
+    _all_flavors(scene)
+    for group in _own_queue(scene)["spec"]["resourceGroups"]:
+        for quota in (quota for each in group["flavors"] for quota in each["resources"]):
+            quota["nominalQuota"] = str(max(int(quota["nominalQuota"]), _asked(scene, quota["name"])))
+
+
+def _asked(scene: Scene, resource: str) -> int:
+    pod_sets = scene.asking[0]["spec"]["podSets"]
+    requests = [item["template"]["spec"]["containers"][0]["resources"]["requests"] for item in pod_sets]
+    return sum(int(each.get(resource, 0)) * item["count"] for each, item in zip(requests, pod_sets, strict=True))
 
 
 def open_queue(scene: Scene) -> None:
     _queue_or_cohort(scene, scene.domain)["spec"].pop("stopPolicy", None)
+    _all_flavors(scene)
+
+
+def _all_flavors(scene: Scene) -> None:
     there = {item["metadata"]["name"] for item in of_kind(scene.objects, "ResourceFlavor")}
     scene.objects.extend(flavor(name) for name in {"on-demand", "spot"} - there)
 
@@ -87,6 +143,9 @@ def may_preempt(scene: Scene) -> None:
 SWAPS: dict[str, Swap] = {
     "WithinNominalQuota": over_quota,
     "PreemptionPolicy": bold_policy,
+    "NotWhileBorrowing": while_it_borrows,
+    "FairSharing": larger_share,
+    "NoFlavor": a_flavor_for_it,
     "QueueClosed": open_queue,
     "NotContested": uses_what_is_needed,
     "NotEnough": asks_for_little,

@@ -14,7 +14,7 @@ from reprieve.engine.steps import fill_back, remove_until_fits
 from reprieve.policies.quota.candidates import Candidates, eligible_rule
 from reprieve.policies.quota.flavors import FlavorDemand, borrows_while_preempting
 from reprieve.policies.quota.rules import AboveQuota, ClassicalRules, WhileBorrowing
-from reprieve.policies.quota.search import Asked, Candidate, Found, QuotaLedger, together
+from reprieve.policies.quota.search import Asked, Candidate, Found, QuotaLedger
 from reprieve.policies.quota.view import WorkloadView
 
 
@@ -31,7 +31,7 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> F
     if not domain.contested:
         return Found(domain, rules, [], Asked())
     candidates = Candidates(view, domain, rules)
-    failed: list[Asked] = []
+    failed: dict[bool, Asked] = {}
     for borrowing in _attempts(view, domain, candidates):
         asked = Asked(candidates.refused)
         ledger = QuotaLedger(view.queue, domain, borrowing=borrowing)
@@ -41,8 +41,10 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> F
             for item in victims:
                 ledger.give_back(item)
             return Found(domain, rules, victims, asked)
-        failed.append(asked)
-    return Found(domain, rules, [], together(failed))
+        if not ledger.room_to_borrow:
+            failed[borrowing] = asked
+    # Without borrowing more may go: what was said then counts, unless all that was missing is to borrow.
+    return Found(domain, rules, [], failed.get(False) or failed[True])
 
 
 def _may_go(rules: ClassicalRules, asked: Asked, borrowing: bool, item: Candidate) -> bool:

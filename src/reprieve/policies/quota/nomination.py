@@ -35,7 +35,7 @@ class Nominator:
         whole = self._assign(assigner, sizes)
         if _possible(whole) or not view.quota.settings.gate("PartialAdmission"):
             return whole
-        return self._smaller(assigner, sizes) or whole
+        return self._smaller(assigner, sizes, whole)
 
     def _assign(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination:
         assignment = assigner.assign(sizes, self._view.forced)
@@ -69,14 +69,14 @@ class Nominator:
             for item in self._view.facts.workload.spec.pod_sets
         }
 
-    def _smaller(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination | None:
-        """The largest size, down to the least counts, that fits or can be made to."""
+    def _smaller(self, assigner: FlavorAssigner, sizes: Sizes, whole: Nomination) -> Nomination:
+        """The largest size, down to the least counts, that fits or can be made to; it whole, where there is none."""
         pod_sets = self._view.facts.workload.spec.pod_sets
         deltas = {item.name: sizes[item.name] - item.min_count for item in pod_sets if item.min_count is not None}
         total = sum(deltas.values())
         if total <= 0:
-            return None
-        best: Nomination | None = None
+            return whole
+        best, tried = None, whole
         low, high = 0, total  # how many pods fewer: at `total` it is as small as it may be
         while low <= high:
             middle = (low + high) // 2
@@ -86,7 +86,8 @@ class Nominator:
                 best, high = tried, middle - 1
             else:
                 low = middle + 1
-        return best
+        # Why nobody could make way is said of the least size, which was tried last: it is the easiest to make room for.
+        return best or (whole._replace(found=tried.found) if whole.found and tried.found else whole)
 
 
 def _possible(nomination: Nomination) -> bool:

@@ -1,6 +1,6 @@
 """What both searches of the quota policy share: the ledger they work on, and what they come to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from reprieve.engine.quota_tree import QuotaNode
@@ -48,15 +48,6 @@ class Asked:
         return reason
 
 
-def together(attempts: Sequence[Asked]) -> Asked:
-    """Attempts of which none was enough: who was removed in any of them could go."""
-    first, *others = attempts
-    for attempt in others:
-        first.refused |= attempt.refused
-        first.removed |= attempt.removed
-    return first
-
-
 class Found(NamedTuple):
     """What a search in one domain came to: those who make way, nobody where no allowed set of them is enough."""
 
@@ -77,12 +68,17 @@ class QuotaLedger:
         self._queue = queue
         self._usage = domain.usage
         self._borrowing = borrowing
+        self.room_to_borrow = False
+        """It would have fitted, were it allowed to borrow."""
 
     def fits(self) -> bool:
         queue = self._queue
-        return queue.has(self._usage) and (
-            self._borrowing or not any(queue.exceeds(flavor, amount) for flavor, amount in self._usage.items())
-        )
+        if not queue.has(self._usage):
+            return False
+        if self._borrowing or not any(queue.exceeds(flavor, amount) for flavor, amount in self._usage.items()):
+            return True
+        self.room_to_borrow = True
+        return False
 
     def remove(self, unit: Candidate) -> None:
         if unit.facts.queue is not None:

@@ -28,6 +28,8 @@ class Judged(NamedTuple):
     reason: Reason | None
     domain: str | None = None
     """The domain it was looked at in, where that is another name than `where` it stands."""
+    leaves: bool = True
+    """Where it is waited for: whether this is a domain that it leaves."""
 
     @property
     def in_domain(self) -> str:
@@ -96,7 +98,7 @@ def _leaves(one: Judged, chosen: Offer | None) -> bool:
 
 
 def _reason(one: Judged, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, str]) -> Reason:
-    if one.unit in told.waiting_for:
+    if one.leaves and one.unit in told.waiting_for:
         return Leaving()
     return one.reason or _step(one.unit, one.in_domain, told, costs, obstacles)
 

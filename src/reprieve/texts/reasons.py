@@ -20,6 +20,7 @@ CRITERIA = {
     "FirstByName": "nothing else told them apart, and it is the first by name",
     "EveryClusterNeeded": "its replicas have a fixed place in each of them",
     "SeveralClusters": "no single cluster could be freed enough",
+    "EarlierAffinityGroup": "its affinity group comes first",
     "OnlyCandidate": "nowhere else would do",
 }
 # Why nobody is asked to leave, though no rule protects them.

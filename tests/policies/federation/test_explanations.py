@@ -15,7 +15,7 @@ from reprieve.planning.result import decision
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.policy import FederationPolicy
 from tests.builders.pods import Dict
-from tests.generators.federations import GATES, binding, cluster, decided, federations, policy_of
+from tests.generators.federations import DUPLICATED, GATES, binding, cluster, decided, federations, policy_of, weighted
 from tests.policies.federation.test_laws import laws
 
 MOMENT = "2026-01-01T00:00:00Z"
@@ -163,3 +163,66 @@ def test_a_victim_in_one_cluster_is_told_why_it_stays_in_another() -> None:
     told = decision(answer([*full, both, HIGH])[1])
     assert (told.domain, [item["domain"] for item in told.spared]) == ("m1", ["m2"])
     assert told.spared[0]["rule"] == "CheaperElsewhere"
+
+
+def test_whoever_leaves_one_cluster_is_not_told_that_it_leaves_another() -> None:
+    tasks = {"gracefulEvictionTasks": [{"fromCluster": "m1", "replicas": 1}]}
+    moving = binding("moving", priority=0, cpu="5", on={"m2": 1}, spec=tasks)
+    full = [cluster("m1", cpu="5", used="5"), cluster("m2", cpu="5", used="5")]
+    told = decision(answer([*full, moving, HIGH])[1])
+    assert (told.outcome, told.domain, told.waiting_for) == ("Wait", "m1", ["ResourceBinding/default/moving"])
+    assert [(item["domain"], item["rule"]) for item in told.spared] == [("m2", "NobodyAsked")]
+
+
+def first_m1_then_m2() -> dict[str, list[Dict]]:
+    return {"clusterAffinities": [{"affinityName": name, "clusterNames": [name]} for name in ("m1", "m2")]}
+
+
+def test_a_cluster_of_a_later_group_that_was_never_searched_is_said_to_be_that() -> None:
+    full = [cluster("m1", cpu="5", used="5"), cluster("m2", cpu="5", used="5")]
+    residents = [binding(f"low-{name}", priority=0, cpu="5", on={name: 1}) for name in ("m1", "m2")]
+    high = binding("high", priority=10, cpu="5", placement=first_m1_then_m2())
+    told = decision(answer([*full, *residents, high])[1])
+    assert told.obstacles == {"m2": "of a later affinity group, and an earlier one is enough"}
+    assert [(item["rule"], item["message"]) for item in told.spared] == [
+        ("CheaperElsewhere", "m1 was chosen instead: its affinity group comes first")
+    ]
+
+
+def test_a_cluster_that_could_hold_its_part_is_not_called_short_when_another_is() -> None:
+    full = [cluster("m1", cpu="5", used="5"), cluster("m2", cpu="5", used="5"), cluster("m3", cpu="5")]
+    residents = [binding("low", priority=0, cpu="5", on={"m1": 1}), binding("top", priority=20, cpu="5", on={"m2": 1})]
+    high = binding("high", priority=10, cpu="5", scheduling=DUPLICATED)
+    told = decision(answer([*full, *residents, high])[1])
+    enough = "not the obstacle: another cluster that it needs is short"
+    short = "short of 5 cpu, with nobody who may be asked to make way"
+    assert told.obstacles == {"m1": enough, "m2": short, "m3": enough}
+    assert {item["domain"]: item["rule"] for item in told.spared} == {"m1": "NoHelp", "m2": "Priority"}
+
+
+def test_a_cluster_that_the_weights_give_nothing_is_said_to_be_that() -> None:
+    full = [cluster("m1", cpu="5", used="5"), cluster("m2", cpu="5", used="5")]
+    residents = [binding(f"low-{name}", priority=0, cpu="5", on={name: 1}) for name in ("m1", "m2")]
+    high = binding("high", priority=10, cpu="5", scheduling=weighted(("m1", 1)))
+    told = decision(answer([*full, *residents, high])[1])
+    assert (told.domain, told.obstacles) == ("m1", {"m2": "given none of the replicas that are missing"})
+
+
+def test_replicas_with_a_fixed_place_are_said_to_preempt_nobody_under_spread_constraints() -> None:
+    spread = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1}]}
+    low = binding("low", priority=0, cpu="5", on={"m1": 1})
+    high = binding("high", priority=10, cpu="5", scheduling=DUPLICATED, placement=spread)
+    told = decision(answer([cluster("m1", cpu="5", used="5"), low, high])[1])
+    why = "not to be freed: replicas with a fixed place preempt nobody under spread constraints"
+    assert (told.outcome, told.obstacles) == ("Unschedulable", {"m1": why})
+
+
+def test_a_cluster_that_is_left_alone_when_several_are_freed_is_told_why() -> None:
+    full = [cluster(name, cpu="5", used="5") for name in ("m1", "m2", "m3")]
+    residents = [binding(f"low-{name}", priority=0, cpu="5", on={name: 1}) for name in ("m1", "m2", "m3")]
+    high = binding("high", priority=10, cpu="5", replicas=2)
+    told = decision(answer([*full, *residents, high])[1])
+    assert (told.domain, [(item["domain"], item["message"]) for item in told.spared]) == (
+        "m1,m2",
+        [("m3", "m1,m2 was chosen instead: no single cluster could be freed enough")],
+    )

@@ -68,6 +68,11 @@ class BindingFacts:
         return self.binding.spec.placement or Placement()
 
     @property
+    def fixed(self) -> bool:
+        """Whether its replicas have a fixed place, and do not go by room."""
+        return self.style in ("Duplicated", "Static")
+
+    @property
     def deleted(self) -> bool:
         return self.binding.metadata.deletion_timestamp is not None
 

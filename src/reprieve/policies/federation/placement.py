@@ -28,7 +28,7 @@ def place(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | Non
         return _fewer(facts)
     if not clusters:
         return None
-    if facts.style in ("Duplicated", "Static"):
+    if facts.fixed:
         wanted = fixed(facts, clusters, free)
         short = wanted is None or any(room(facts.request, free.get(name, NOTHING)) < n for name, n in wanted.items())
         return None if short else wanted

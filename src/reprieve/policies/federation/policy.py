@@ -19,7 +19,7 @@ from reprieve.configuration import Settings
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Plan
-from reprieve.engine.reasons import NobodyAsked
+from reprieve.engine.reasons import CheaperElsewhere, NobodyAsked, Reason
 from reprieve.engine.steps import Criterion
 from reprieve.manifests.karmada import Cluster
 from reprieve.model.names import UnitName
@@ -27,14 +27,17 @@ from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.commit import commit
 from reprieve.policies.federation.division import Division
+from reprieve.policies.federation.obstacles import missing_in, too_little_in
 from reprieve.policies.federation.placement import Free, place
-from reprieve.policies.federation.rules import BindingRule, candidates, judge, rules_for
+from reprieve.policies.federation.rules import BindingRule, judge, rules_for
 from reprieve.policies.federation.search import ClusterOffers, ClusterSearch, fewest_then_lowest, free_every, free_one
-from reprieve.policies.federation.several import free_several
+from reprieve.policies.federation.several import SEVERAL, free_several
 from reprieve.policies.federation.view import BindingTerms, BindingView
 from reprieve.policies.federation.world import Federation
 from reprieve.texts import federation as texts
 from reprieve.world import World
+
+EARLIER_GROUP = "EarlierAffinityGroup"
 
 
 class ClusterDomain(NamedTuple):
@@ -124,7 +127,7 @@ class FederationPolicy:
 
     def domains(self, view: BindingView) -> Iterator[Sequence[ClusterDomain]]:
         for group in view.groups:
-            if view.facts.style in ("Duplicated", "Static"):
+            if view.facts.fixed:
                 yield [ClusterDomain(group.clusters, free_every)]
             else:
                 yield [ClusterDomain(group.clusters, free_one)]
@@ -134,6 +137,7 @@ class FederationPolicy:
         return rules_for(view.facts, view.missing)
 
     def search(self, view: BindingView, domain: ClusterDomain, rules: Sequence[BindingRule]) -> Offers:
+        view.searched.append(domain.clusters)
         return domain.free(ClusterSearch(view, domain.clusters, rules))
 
     def criteria(self, view: BindingView, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002
@@ -156,12 +160,10 @@ class FederationPolicy:
     def judged(self, view: BindingView, told: Told) -> Iterator[Judged]:
         if told.outcome == "Fits":
             return
-        # Where nobody was asked, that is why they stay, and not what their cluster lacks.
-        otherwise = told.because if told.offers is None else None
         rules = rules_for(view.facts, _missing(view, told))
         for name in told.chosen.costs if told.brief and told.chosen is not None else view.reach:
             for other, reason in judge(rules, self.federation.in_cluster(name)):
-                yield Judged(other.unit, name, reason or otherwise)
+                yield Judged(other.unit, name, reason or _not_asked(view, told, name), leaves=name in other.leaving)
 
     def obstacles(self, view: BindingView, told: Told) -> dict[str, str]:
         """Clusters out of reach, then those that could not be freed; none where it has a place, or waits for one."""
@@ -169,17 +171,7 @@ class FederationPolicy:
             return {}
         offers = told.offers.all() if told.offers is not None else ()
         offered = {name for offer in offers for name in offer.costs}
-        short = {name: self._short(view, name, told) for name in view.reach if name not in offered}
-        return {**view.out_of_reach, **short}
-
-    def _short(self, view: BindingView, cluster: str, told: Told) -> str:
-        gap = _missing(view, told)(cluster)
-        if not gap:
-            return texts.CLUSTER_BREAKS_SPREAD
-        if told.offers is None:
-            return texts.lacking(gap)
-        allowed = candidates(rules_for(view.facts, view.missing), self.federation.in_cluster(cluster))
-        return texts.short_of(gap, candidates=bool(allowed.any()))
+        return {**view.out_of_reach, **{name: _obstacle(view, name) for name in view.reach if name not in offered}}
 
     def stamp(self, view: BindingView) -> object:  # noqa: ARG002 - one world for all views
         return self.world.version
@@ -192,6 +184,26 @@ def _first_place(view: BindingView, free: Free) -> Division | None:
     """Where its replicas go in the first affinity group that has room for them."""
     places = (place(view.facts, group.clusters, free) for group in view.groups)
     return next((division for division in places if division is not None), None)
+
+
+def _not_asked(view: BindingView, told: Told, cluster: str) -> Reason | None:
+    """Why a cluster was not searched, or not freed though it could have had a part in it."""
+    if told.chosen is None:
+        return told.because if told.offers is None else None
+    if not any(cluster in clusters for clusters in view.searched):
+        return CheaperElsewhere(told.chosen.domain, EARLIER_GROUP)
+    several = told.criterion == SEVERAL and cluster not in told.chosen.costs
+    return CheaperElsewhere(told.chosen.domain, SEVERAL) if several else None
+
+
+def _obstacle(view: BindingView, cluster: str) -> str:
+    """Why a cluster within reach has no offer."""
+    rules = rules_for(view.facts, view.missing)
+    groups = view.searched or [group.clusters for group in view.groups]
+    search = next((ClusterSearch(view, clusters, rules) for clusters in groups if cluster in clusters), None)
+    if search is None:
+        return texts.CLUSTER_OF_LATER_GROUP
+    return too_little_in(search, cluster) if view.searched else missing_in(search, cluster, view.now)
 
 
 def _missing(view: BindingView, told: Told) -> Callable[[str], Resources]:

@@ -38,6 +38,7 @@ class ClusterSearch:
         self.facts = view.facts
         self.clusters = clusters
         self.constrained = bool(view.facts.placement.spread_constraints)
+        self.fixed = view.facts.fixed
         self.rules = rules
 
     def victims(self, cluster: str, gap: Resources) -> list[BindingFacts] | None:

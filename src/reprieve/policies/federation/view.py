@@ -28,6 +28,8 @@ class BindingView:
     def __init__(self, facts: BindingFacts, federation: Federation) -> None:
         self.facts = facts
         self.federation = federation
+        self.searched: list[Mapping[str, Cluster]] = []
+        """The clusters of each search that was made."""
         self._missing: dict[str, Resources] = {}
 
     @property

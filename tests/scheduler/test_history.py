@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reprieve.engine.plan import Outcome, Plan, StalePlan, Victim
+from reprieve.engine.plan import Details, Outcome, Plan, StalePlan, Victim
 from reprieve.engine.reasons import LowerPriority
 from reprieve.model.names import unit_name
 from reprieve.scheduler import history as module
@@ -190,10 +190,10 @@ def test_a_newer_history_is_refused_and_left_as_it_is(tmp_path: Path, watch: Wat
 
 
 def test_a_plan_that_cannot_be_asked_any_more_is_kept_without_its_reasons(history: History) -> None:
-    def stale() -> object:
+    def stale(_: bool) -> Details:
         raise StalePlan("too late")
 
-    plan = Plan("Pod/default/a", "pod", "Unschedulable", "no room", details=stale)  # type: ignore[arg-type]
+    plan = Plan("Pod/default/a", "pod", "Unschedulable", "no room", details=stale)
     kept = history.decision(history.record(plan))
     assert kept is not None
     assert (kept["message"], kept["plan"]["spared"]) == ("no room", [])

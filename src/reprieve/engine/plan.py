@@ -68,8 +68,7 @@ class Plan:
         criterion: str = "",
         until: int | None = None,
         terms: Any = None,
-        details: Callable[[], Details] = Details,
-        brief: Callable[[], Details] = Details,
+        details: Callable[[bool], Details] = lambda brief: Details(),  # noqa: ARG005 - there are none
     ) -> None:
         self.preemptor = preemptor
         self.policy = policy
@@ -85,17 +84,16 @@ class Plan:
         self.terms = terms
         """What the effects of its policy need to know beyond all this: flavors, replicas by cluster."""
         self._details = details
-        self._brief = brief
 
     @cached_property
     def details(self) -> Details:
         """Worked out when first asked for, which must be before the world moves on."""
-        return self._details()
+        return self._details(False)
 
     @cached_property
     def brief(self) -> Details:
         """The details about the domain that was chosen and a few others: what a record of many decisions can afford."""
-        return self._brief()
+        return self._details(True)
 
     def __repr__(self) -> str:
         return f"Plan({self.preemptor}: {self.outcome} {self.domain} {[victim.unit for victim in self.victims]})"

@@ -13,8 +13,7 @@ its offers may be made one by one as they are asked for: `Offers` hides that fro
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from reprieve.engine.explanation import Explained, Told, explain
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
@@ -137,7 +136,6 @@ def _plan(
     policy: Policy[Any, View, Any], view: View, told: Told, message: str, answer: Placed | HeldBack | Offer
 ) -> Plan:
     """Step 7: all that effects need, and explanations that are made when somebody asks."""
-    stamp = policy.stamp(view)
     return Plan(
         view.unit,
         policy.name,
@@ -150,13 +148,19 @@ def _plan(
         criterion=told.criterion,
         until=answer.until if isinstance(answer, HeldBack) else None,
         terms=answer.terms,
-        details=partial(_fresh, policy, view, stamp, told),
-        brief=partial(_fresh, policy, view, stamp, told._replace(brief=True)),
+        details=_Explanation(policy, view, policy.stamp(view), told),
     )
 
 
-def _fresh(policy: Policy[Any, View, Any], view: View, stamp: object, told: Told) -> Details:
-    """Details, as long as the world is the one that was decided over."""
-    if policy.stamp(view) != stamp:
-        raise StalePlan(f"the world has moved on since the plan for {view.unit} was made")
-    return explain(policy, view, told)
+class _Explanation(NamedTuple):
+    """Details, or the main points, as long as the world is the one that was decided over."""
+
+    policy: Policy[Any, Any, Any]
+    view: PreemptorView
+    stamp: object
+    told: Told
+
+    def __call__(self, brief: bool) -> Details:
+        if self.policy.stamp(self.view) != self.stamp:
+            raise StalePlan(f"the world has moved on since the plan for {self.view.unit} was made")
+        return explain(self.policy, self.view, self.told._replace(brief=brief))

@@ -18,7 +18,9 @@ Milestones = tuple[tuple[int, int], ...]
 
 def wait_seconds(annotations: Mapping[str, str]) -> int | None:
     """How long it waits before it may preempt; None: it does not say."""
-    said = parse_integer(annotations.get(WAIT_BEFORE_PREEMPTION, ""), 32)
+    if WAIT_BEFORE_PREEMPTION not in annotations:
+        return None
+    said = parse_integer(annotations[WAIT_BEFORE_PREEMPTION], 32)
     return said if said is not None and said >= 0 else None
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
 from reprieve.engine.reasons import Reason
 from reprieve.policies.quota.flavors import FlavorDemand
-from reprieve.policies.quota.rules import ClassicalRules, Contested, Eligible, OpenQueue, Reached, Unclaimed
+from reprieve.policies.quota.rules import ClassicalRules, Eligible
 from reprieve.policies.quota.search import IN_QUEUE, RECLAIM, RECLAIM_BORROWING, Candidate
 from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
@@ -101,18 +101,14 @@ class Candidates:
 
 
 def eligible_rule(view: WorkloadView, domain: FlavorDemand) -> Eligible:
-    return Eligible(
-        Contested(domain.contested),
-        OpenQueue(view.quota.closed),
-        Reached(view.facts, view.spec.preemption),
-        Unclaimed(frozenset(view.earlier.claimed) if view.again else ()),
-    )
+    claimed = frozenset(view.earlier.claimed) if view.again else ()
+    return Eligible(view.facts, view.spec.preemption, domain.contested, view.quota.closed, claimed)
 
 
 def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterator[WorkloadFacts]:
     """Those of one queue that no lasting rule protects, in the order in which they are asked."""
-    policy = rule.reached.policy(queue)
-    if policy == "Never" or rule.open_queue.of_node(queue) is not None:
+    policy = rule.policy(queue)
+    if policy == "Never" or rule.of_node(queue) is not None:
         return
     limit = None if policy == "Any" or not view.quota.order.by_priority else view.facts.boosted
     for other in view.quota.candidates(queue.name):

@@ -49,11 +49,8 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> F
 
 def _may_go(rules: ClassicalRules, asked: Asked, borrowing: bool, item: Candidate) -> bool:
     reason = (item.while_borrowing if borrowing else None) or rules.above_quota(item.facts)
-    if reason is None:
-        asked.removed.add(item.facts)
-        return True
-    asked.refused[item.facts] = reason
-    return False
+    asked.said[item.facts] = reason
+    return reason is None
 
 
 def _attempts(view: WorkloadView, domain: FlavorDemand, candidates: Candidates) -> tuple[bool, ...]:

@@ -20,7 +20,7 @@ from reprieve.policies.quota.earlier_heads import EarlierHeads
 from reprieve.policies.quota.flavors import NO_FIT
 from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.turn_order import NOBODY, Held, in_order
-from reprieve.policies.quota.view import PendingWorkload, Terms
+from reprieve.policies.quota.view import PendingWorkload, Terms, WorkloadView
 
 
 def cycle(policy: QuotaPolicy, parked: Container[str] = (), held: Held = NOBODY) -> list[Plan]:
@@ -38,21 +38,20 @@ def cycle(policy: QuotaPolicy, parked: Container[str] = (), held: Held = NOBODY)
         earlier.undo()
 
 
-def _nominated(policy: QuotaPolicy, head: PendingWorkload) -> PendingWorkload:
-    return head._replace(nomination=policy.nominate(policy.view(head, policy.quota.now)))
+def _nominated(policy: QuotaPolicy, head: PendingWorkload) -> WorkloadView:
+    view = policy.view(head, policy.quota.now)
+    view.nominate(policy.nominate(view))
+    return view
 
 
-def _turn(policy: QuotaPolicy, head: PendingWorkload, earlier: EarlierHeads) -> Plan:
+def _turn(policy: QuotaPolicy, head: WorkloadView, earlier: EarlierHeads) -> Plan:
+    nominated = head.assignment  # it may be nominated once more
     plan = decide(policy, head, policy.quota.now)
     terms: Terms = plan.terms
     if terms.takes:
         earlier.take(head.queue, terms.assignment.usage, terms.gone)
-    elif plan.outcome == "Unschedulable" and not _always_reclaims(policy, head):
-        earlier.reserve(head.queue, head.nominated)
-    if head.nominated.mode != NO_FIT and head.nominated.level == 0:
+    elif plan.outcome == "Unschedulable" and head.spec.preemption.reclaim_within_cohort != "Any":
+        earlier.reserve(head.queue, nominated)
+    if nominated.mode != NO_FIT and nominated.level == 0:
         earlier.stop_borrowing(head.queue)
     return plan
-
-
-def _always_reclaims(policy: QuotaPolicy, head: PendingWorkload) -> bool:
-    return policy.quota.specs[head.queue.name].preemption.reclaim_within_cohort == "Any"

@@ -92,7 +92,7 @@ class _Round:
             reason = self._rules.larger_share(facts)
             if reason is None:
                 return self._take(facts, FAIR_SHARING)
-            self.asked.refused[facts] = reason
+            self.asked.said[facts] = reason
             self._refused.setdefault(queue, []).append(facts)
         return False
 
@@ -107,7 +107,7 @@ class _Round:
             facts = self._offers.pop(queue).first
             reason = rule(facts)
             if reason is not None:
-                self.asked.refused[facts] = reason
+                self.asked.said[facts] = reason
             elif self._take(facts, FAIR_SHARING):
                 return True
         return False
@@ -124,7 +124,7 @@ class _Round:
         item = Candidate(facts, 0, right)
         self.ledger.remove(item)
         self.removed.append(item)
-        self.asked.removed.add(facts)
+        self.asked.said[facts] = None
         self._view.queue.remove(self._domain.usage)
         fits = self.ledger.fits()
         self._view.queue.add(self._domain.usage)

@@ -41,13 +41,14 @@ class QuotaPolicy:
         self.quota = quota
         self.settings = quota.settings
 
-    def view(self, preemptor: PendingWorkload, now: int) -> WorkloadView:
-        return WorkloadView(self.quota, preemptor, now)
+    def view(self, preemptor: PendingWorkload | WorkloadView, now: int) -> WorkloadView:
+        """In a cycle it was made before, to find its turn."""
+        return preemptor if isinstance(preemptor, WorkloadView) else WorkloadView(self.quota, preemptor, now)
 
     # 1. and 2. Does it fit? May it preempt?
 
     def fits(self, view: WorkloadView) -> Placed | None:
-        if not view.nominated:  # in a cycle it was, to find its turn
+        if not view.nominated:
             view.nominate(self.nominate(view))
         if view.assignment.mode != FIT or not self._may_take(view):
             return None

@@ -30,41 +30,40 @@ from reprieve.manifests.kueue import Preemption
 from reprieve.policies.quota.workloads import WorkloadFacts
 
 
-class Contested:
-    """1. Be it for none of it: it was given a flavor and resource that is contested."""
+class Eligible:
+    """1 to 4: what does not change while others leave."""
 
-    def __init__(self, contested: frozenset[FlavorResource]) -> None:
-        self._contested = contested
-
-    def __call__(self, unit: WorkloadFacts) -> Reason | None:
-        return NotContested() if self._contested.isdisjoint(unit.usage) else None
-
-
-class OpenQueue:
-    """2."""
-
-    def __init__(self, closed: Container[str]) -> None:
-        self._closed = closed
-
-    def of_node(self, node: QuotaNode) -> Reason | None:
-        return QueueClosed(node.name) if node.queue and node.name in self._closed else None
-
-    def __call__(self, unit: WorkloadFacts) -> Reason | None:
-        return self.of_node(unit.queue) if unit.queue is not None else None
-
-
-class Reached:
-    """3."""
-
-    def __init__(self, preemptor: WorkloadFacts, preemption: Preemption) -> None:
+    def __init__(
+        self,
+        preemptor: WorkloadFacts,
+        preemption: Preemption,
+        contested: frozenset[FlavorResource],
+        closed: Container[str],
+        claimed: Container[WorkloadFacts] = (),
+    ) -> None:
         self._preemptor = preemptor
-        self._within = preemption.within_cluster_queue or "Never"
-        self._reclaim = preemption.reclaim_within_cohort or "Never"
+        self._preemption = preemption
+        self._contested = contested
+        self._closed = closed
+        self._claimed = claimed
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        if self._contested.isdisjoint(unit.usage):  # be it for none of it: it was given a flavor that is contested
+            return NotContested()
+        return self.of_node(unit.queue) or self._reach(unit) or (Claimed() if unit in self._claimed else None)
+
+    def of_node(self, node: QuotaNode | None) -> Reason | None:
+        """2."""
+        return QueueClosed(node.name) if node is not None and node.queue and node.name in self._closed else None
 
     def policy(self, queue: QuotaNode | None) -> str:
-        return self._within if queue is self._preemptor.queue else self._reclaim
+        """Whom the preemptor's queue preempts in a queue."""
+        own = queue is self._preemptor.queue
+        said = self._preemption.within_cluster_queue if own else self._preemption.reclaim_within_cohort
+        return said or "Never"
 
-    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+    def _reach(self, unit: WorkloadFacts) -> Reason | None:
+        """3."""
         policy = self.policy(unit.queue)
         if policy == "Any":
             return None
@@ -77,33 +76,12 @@ class Reached:
         return NotReached(policy, unit.queue.name if unit.queue else "", unit.boosted, above)
 
 
-class Unclaimed:
-    """4."""
-
-    def __init__(self, claimed: Container[WorkloadFacts]) -> None:
-        self._claimed = claimed
-
-    def __call__(self, unit: WorkloadFacts) -> Reason | None:
-        return Claimed() if unit in self._claimed else None
-
-
-class Eligible(NamedTuple):
-    """1 to 4 together: what does not change while others leave."""
-
-    contested: Contested
-    open_queue: OpenQueue
-    reached: Reached
-    unclaimed: Unclaimed
-
-    def __call__(self, unit: WorkloadFacts) -> Reason | None:
-        return self.contested(unit) or self.open_queue(unit) or self.reached(unit) or self.unclaimed(unit)
-
-
 class AboveQuota:
     """5."""
 
     def __init__(self, queue: QuotaNode, contested: frozenset[FlavorResource]) -> None:
-        self._shared = {queue, *queue.path()}
+        self._queue = queue
+        self._shared: set[QuotaNode] | None = None
         self._contested = contested
 
     def of_node(self, node: QuotaNode) -> Reason | None:
@@ -112,6 +90,10 @@ class AboveQuota:
     def __call__(self, unit: WorkloadFacts) -> Reason | None:
         """For one whose queue and cohorts were above quota before anybody had gone."""
         node = unit.queue
+        if node is self._queue:
+            return None
+        if self._shared is None:
+            self._shared = set(self._queue.path())
         while node is not None and node not in self._shared:
             if node.within(self._contested):
                 return WithinQuota(node.name, others_gone=True)

@@ -30,19 +30,18 @@ class Candidate(NamedTuple):
 class Asked:
     """What the rules said in one search, when they were asked: with others gone by then."""
 
-    __slots__ = ("nodes", "refused", "removed")
+    __slots__ = ("nodes", "said")
 
     def __init__(self, nodes: dict[QuotaNode, Reason] | None = None) -> None:
         self.nodes = {} if nodes is None else nodes
         """Queues and cohorts that give nobody."""
-        self.refused: dict[WorkloadFacts, Reason] = {}
-        self.removed: set[WorkloadFacts] = set()
+        self.said: dict[WorkloadFacts, Reason | None] = {}
+        """Of each who was asked; None: it was removed."""
 
     def protection(self, unit: WorkloadFacts) -> Reason | None:
-        if unit in self.removed:
-            return None
-        reason = self.refused.get(unit)
-        node = unit.queue
+        if unit in self.said:
+            return self.said[unit]
+        reason, node = None, unit.queue
         while reason is None and node is not None:
             reason, node = self.nodes.get(node), node.parent
         return reason

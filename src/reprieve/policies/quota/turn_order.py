@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
-from reprieve.policies.quota.view import PendingWorkload, Sizes
+from reprieve.policies.quota.view import Sizes, WorkloadView
 
 Held = Mapping[str, Sizes]
 """Units that have preempted and still wait, with the sizes for which they have."""
@@ -11,7 +11,7 @@ NOBODY: Held = {}
 _HIGHEST = 2**63
 
 
-def in_order(heads: list[PendingWorkload], held: Held, *, fair: bool) -> Iterator[PendingWorkload]:
+def in_order(heads: list[WorkloadView], held: Held, *, fair: bool) -> Iterator[WorkloadView]:
     """One head after the other; under fair sharing, what those before took counts in the shares."""
     first = _promised(heads, held)
     yield from sorted(first, key=lambda head: (-head.facts.boosted, *_classical_order(head)))
@@ -25,7 +25,7 @@ def in_order(heads: list[PendingWorkload], held: Held, *, fair: bool) -> Iterato
         yield chosen
 
 
-def _promised(heads: list[PendingWorkload], held: Held) -> list[PendingWorkload]:
+def _promised(heads: list[WorkloadView], held: Held) -> list[WorkloadView]:
     """Those who have preempted, and whoever is more important in a queue of theirs."""
     lowest: dict[QuotaNode, int] = {}
     for head in heads:
@@ -34,15 +34,15 @@ def _promised(heads: list[PendingWorkload], held: Held) -> list[PendingWorkload]
     return [head for head in heads if head.facts.unit in held or head.facts.boosted > lowest.get(head.queue, _HIGHEST)]
 
 
-def _classical_order(head: PendingWorkload) -> tuple[object, ...]:
+def _classical_order(head: WorkloadView) -> tuple[object, ...]:
     facts = head.facts
-    return head.nominated.level, -facts.boosted, facts.order_time, facts.uid, facts.unit
+    return head.assignment.level, -facts.boosted, facts.order_time, facts.uid, facts.unit
 
 
 # Fair sharing
 
 
-def _winner(heads: list[PendingWorkload]) -> PendingWorkload:
+def _winner(heads: list[WorkloadView]) -> WorkloadView:
     """The winner of the knock-out in the cohort of the first that waits."""
     first = heads[0]
     if first.queue.parent is None:
@@ -51,8 +51,8 @@ def _winner(heads: list[PendingWorkload]) -> PendingWorkload:
     return winner if winner is not None else first
 
 
-def _knock_out(cohort: QuotaNode, heads: list[PendingWorkload]) -> PendingWorkload | None:
-    entrants: list[tuple[QuotaNode, PendingWorkload]] = []
+def _knock_out(cohort: QuotaNode, heads: list[WorkloadView]) -> WorkloadView | None:
+    entrants: list[tuple[QuotaNode, WorkloadView]] = []
     for child in cohort.children:
         if child.queue:
             entrants += ((child, head) for head in heads if head.queue is child)
@@ -63,9 +63,9 @@ def _knock_out(cohort: QuotaNode, heads: list[PendingWorkload]) -> PendingWorklo
     return min(entrants, key=lambda entrant: _fair_order(*entrant))[1]
 
 
-def _fair_order(child: QuotaNode, head: PendingWorkload) -> tuple[object, ...]:
+def _fair_order(child: QuotaNode, head: WorkloadView) -> tuple[object, ...]:
     """Not borrowing on the flavors it asks for, the share after admission, priority, age."""
-    usage = head.nominated.usage
+    usage = head.assignment.usage
     borrows = any(child.exceeds(key, amount) for key, amount in _at(child, head.queue, usage).items())
     head.queue.add(usage)
     share = child.share().key

@@ -16,6 +16,7 @@ from reprieve.policies.quota.world import QuotaWorld
 
 Sizes = Mapping[str, int]
 """So many pods of each pod set."""
+_ANY: Sizes = {}
 _SECOND = 1_000_000
 
 
@@ -38,20 +39,12 @@ class PendingWorkload(NamedTuple):
     made way for a large one."""
     earlier: EarlierHeads | None = None
     """In a cycle: what the heads before it took."""
-    nomination: Nomination | None = None
-    """In a cycle: what it would get, by which its turn was found."""
 
     @property
     def queue(self) -> QuotaNode:
         if self.facts.queue is None:
             raise LookupError(self.facts.unit)
         return self.facts.queue
-
-    @property
-    def nominated(self) -> Assignment:
-        if self.nomination is None:
-            raise LookupError(f"{self.facts.unit} was not nominated")
-        return self.nomination.assignment
 
 
 class Terms(NamedTuple):
@@ -74,7 +67,7 @@ class WorkloadView:
         self.queue = preemptor.queue
         self.spec: ClusterQueueSpec = quota.specs[self.queue.name]
         self.forced = preemptor.forced
-        self.most = preemptor.most or {}
+        self.most = preemptor.most or _ANY
         self.earlier = preemptor.earlier or EarlierHeads(quota.settings)
         self.now = now
         self.again = False
@@ -82,8 +75,6 @@ class WorkloadView:
         self.refusal: HeldBack | None = None
         self.nominated = False
         self.found: Found | None = None
-        if preemptor.nomination is not None:
-            self.nominate(preemptor.nomination)
 
     def nominate(self, nomination: Nomination) -> None:
         """The flavors it would get, and who would make way."""
@@ -101,8 +92,7 @@ class WorkloadView:
     @property
     def claimed_before(self) -> bool:
         """Whether an earlier head has claimed somebody it counts on."""
-        claimed = self.earlier.claimed
-        return any(facts in claimed for facts in self.gone.values()) if claimed else False
+        return not self.earlier.claimed.keys().isdisjoint(self.gone.values())
 
     def terms(self, *, takes: bool = False) -> Terms:
         return Terms(self.queue, self.assignment, self.gone, takes)

@@ -11,7 +11,7 @@ import pytest
 
 from reprieve.engine.plan import Details, Outcome, Plan, StalePlan, Victim
 from reprieve.engine.reasons import LowerPriority
-from reprieve.model.names import unit_name
+from reprieve.model.names import UnitName, unit_name
 from reprieve.scheduler import history as module
 from reprieve.scheduler.history import History
 from tests.planes.running import Plane, live, replica_set
@@ -193,7 +193,7 @@ def test_a_plan_that_cannot_be_asked_any_more_is_kept_without_its_reasons(histor
     def stale(_: bool) -> Details:
         raise StalePlan("too late")
 
-    plan = Plan("Pod/default/a", "pod", "Unschedulable", "no room", details=stale)
+    plan = Plan(UnitName("Pod/default/a"), "pod", "Unschedulable", "no room", details=stale)
     kept = history.decision(history.record(plan))
     assert kept is not None
     assert (kept["message"], kept["plan"]["spared"]) == ("no room", [])

@@ -68,12 +68,15 @@ class Offers(Protocol):
         """All there are, also those that a choice did not need: for whoever wants to know what it would have cost."""
 
 
+_ONE: Mask = np.ones(1, dtype=np.bool_)
+
+
 class OfferList(list[Offer]):
-    """Offers that are all there."""
+    """Offers that are all there; mostly there is one."""
 
     @property
     def possible(self) -> Mask:
-        return np.ones(len(self), dtype=np.bool_)
+        return _ONE if len(self) == 1 else np.ones(len(self), dtype=np.bool_)
 
     def all(self) -> Iterable[Offer]:
         return self

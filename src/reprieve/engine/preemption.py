@@ -13,7 +13,7 @@ its offers may be made one by one as they are asked for: `Offers` hides that fro
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from reprieve.engine.explanation import Explained, Told, explain
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
@@ -148,19 +148,22 @@ def _plan(
         criterion=told.criterion,
         until=answer.until if isinstance(answer, HeldBack) else None,
         terms=answer.terms,
-        details=_Explanation(policy, view, policy.stamp(view), told),
+        details=_Explanation(policy, view, told),
     )
 
 
-class _Explanation(NamedTuple):
+class _Explanation:
     """Details, or the main points, as long as the world is the one that was decided over."""
 
-    policy: Policy[Any, Any, Any]
-    view: PreemptorView
-    stamp: object
-    told: Told
+    __slots__ = ("_policy", "_stamp", "_told", "_view")
+
+    def __init__(self, policy: Policy[Any, View, Any], view: View, told: Told) -> None:
+        self._policy: Policy[Any, Any, Any] = policy
+        self._view: PreemptorView = view
+        self._stamp = policy.stamp(view)
+        self._told = told
 
     def __call__(self, brief: bool) -> Details:
-        if self.policy.stamp(self.view) != self.stamp:
-            raise StalePlan(f"the world has moved on since the plan for {self.view.unit} was made")
-        return explain(self.policy, self.view, self.told._replace(brief=brief))
+        if self._policy.stamp(self._view) != self._stamp:
+            raise StalePlan(f"the world has moved on since the plan for {self._view.unit} was made")
+        return explain(self._policy, self._view, self._told._replace(brief=brief))

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 from reprieve.configuration import Settings
 from reprieve.engine.explanation import Judged, Told
-from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan
+from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import CheaperElsewhere, NobodyAsked, Reason
 from reprieve.engine.steps import Criterion
 from reprieve.manifests.karmada import Cluster
@@ -47,7 +48,7 @@ class ClusterDomain(NamedTuple):
     free: Callable[[ClusterSearch], Offers]
 
 
-class FederationPolicy:
+class FederationPolicy(BasePolicy):
     """Decides for bindings over the member clusters of one world."""
 
     name = "federation"
@@ -153,9 +154,6 @@ class FederationPolicy:
         return _refused(view, texts.refused(view.unit, why))
 
     # Explanations
-
-    def unasked(self, view: BindingView) -> Offers:  # noqa: ARG002 - not worth a search
-        return OfferList()
 
     def judged(self, view: BindingView, told: Told) -> Iterator[Judged]:
         if told.outcome == "Fits":

@@ -39,8 +39,11 @@ class Nominator:
 
     def _assign(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination:
         assignment = assigner.assign(sizes, self._view.forced)
-        searched = NO_FIT < assignment.mode < FIT
-        return Nomination(assignment, self._find(assignment.demand) if searched else None)
+        if not NO_FIT < assignment.mode < FIT:
+            return Nomination(assignment)
+        found = self._find(assignment.demand)
+        assignment.demand = found.domain  # an equal one: it need not be kept twice
+        return Nomination(assignment, found)
 
     def _find(self, domain: FlavorDemand) -> Found:
         """Who makes way; where the same was just asked to rate a flavor, the answer is still good."""

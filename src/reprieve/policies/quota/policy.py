@@ -17,11 +17,11 @@ from typing import Any
 
 from reprieve import texts
 from reprieve.engine.explanation import Judged, Told
-from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
+from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
 from reprieve.engine.plan import Victim
+from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.engine.reasons import NobodyAsked, NoFlavor, QuotaTaken
-from reprieve.engine.steps import Criterion
 from reprieve.policies.quota import classical, fair_sharing
 from reprieve.policies.quota.annotations import ends
 from reprieve.policies.quota.fair_rules import FairRules
@@ -32,7 +32,7 @@ from reprieve.policies.quota.view import Nomination, PendingWorkload, WorkloadVi
 from reprieve.policies.quota.world import QuotaWorld
 
 
-class QuotaPolicy:
+class QuotaPolicy(BasePolicy):
     """Decides for quota workloads over one world."""
 
     name = "quota"
@@ -105,9 +105,6 @@ class QuotaPolicy:
             return fair_sharing.search(view, domain, rules)
         return classical.search(view, domain, rules)
 
-    def criteria(self, view: WorkloadView, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002 - there is one offer
-        return ()
-
     def message(self, view: WorkloadView, offer: Offer) -> str:
         units = [victim.unit for victim in offer.victims]
         return texts.quota.quota_preempts(view.unit, view.queue.name, units, _takings(view))
@@ -143,12 +140,6 @@ class QuotaPolicy:
                 for facts in workloads:
                     reason = view.found.protection(facts) if view.found is not None else None
                     yield Judged(facts.unit, name, reason, domain)
-
-    def obstacles(self, view: WorkloadView, told: Told) -> dict[str, str]:  # noqa: ARG002 - the message says it
-        return {}
-
-    def unasked(self, view: WorkloadView) -> Offers:  # noqa: ARG002 - not worth a search
-        return OfferList()
 
     def stamp(self, view: WorkloadView) -> object:  # noqa: ARG002 - one world for all
         return self.quota.world.version

@@ -83,7 +83,7 @@ class WorkloadView:
         victims = self.found.victims if self.found is not None else ()
         self.gone = {item.facts.unit: item.facts for item in victims}
         """Those it counts on, its victims and those who leave already."""
-        self.leaving = [unit for unit, facts in self.gone.items() if facts.evicted]
+        self.leaving = tuple([unit for unit, facts in self.gone.items() if facts.evicted])
 
     @property
     def unit(self) -> UnitName:

@@ -1,7 +1,5 @@
 """Why a cluster that was looked at has no offer; each answer goes on from "frankfurt is ..."."""
 
-from __future__ import annotations
-
 from reprieve.model.resources import NOTHING
 from reprieve.policies.federation.placement import Free, fixed, gap
 from reprieve.policies.federation.rules import candidates

@@ -193,7 +193,7 @@ def test_a_plan_that_cannot_be_asked_any_more_is_kept_without_its_reasons(histor
     def stale(_: bool) -> Details:
         raise StalePlan("too late")
 
-    plan = Plan(UnitName("Pod/default/a"), "pod", "Unschedulable", "no room", details=stale)
+    plan = Plan(UnitName("Pod/default/a"), "pod", "Unschedulable", "no room", explain=stale)
     kept = history.decision(history.record(plan))
     assert kept is not None
     assert (kept["message"], kept["plan"]["spared"]) == ("no room", [])

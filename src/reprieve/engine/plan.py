@@ -1,6 +1,7 @@
 """The answer: who makes way for whom, where, and why; complete, and made only as far as somebody asks."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -51,68 +52,35 @@ class StalePlan(RuntimeError):
     """Details were asked for after the world had moved on."""
 
 
+def _no_details(brief: bool) -> Details:  # noqa: ARG001 - there are none, in brief or at length
+    return Details()
+
+
+@dataclass
 class Plan:
     """One decision. Nothing is changed by making it; whoever commits it acts on the victims and the placement."""
 
-    def __init__(
-        self,
-        preemptor: UnitName,
-        policy: str,
-        outcome: Outcome,
-        message: str,
-        *,
-        domain: str = "",
-        placement: dict[UnitName, str] | None = None,
-        victims: list[Victim] | None = None,
-        waiting_for: list[UnitName] | None = None,
-        criterion: str = "",
-        until: int | None = None,
-        terms: Any = None,
-        details: Callable[[bool], Details] = lambda brief: Details(),  # noqa: ARG005 - there are none
-    ) -> None:
-        self.preemptor = preemptor
-        self.policy = policy
-        self.outcome: Outcome = outcome
-        self.message = message
-        self.domain = domain
-        self.placement = placement or {}
-        self.victims = victims or []
-        self.waiting_for = waiting_for or []
-        self.criterion = criterion
-        self.until = until
-        """The moment, in microseconds since 1970, at which the answer changes though nothing else does."""
-        self.terms = terms
-        """What the effects of its policy need to know beyond all this: flavors, replicas by cluster."""
-        self._details = details
+    preemptor: UnitName
+    policy: str
+    outcome: Outcome
+    message: str
+    domain: str = ""
+    placement: dict[UnitName, str] = field(default_factory=dict)
+    victims: list[Victim] = field(default_factory=list)
+    waiting_for: list[UnitName] = field(default_factory=list)
+    criterion: str = ""
+    until: int | None = field(default=None, compare=False)
+    """The moment, in microseconds since 1970, at which the answer changes though nothing else does."""
+    terms: Any = field(default=None, compare=False)
+    """What the effects of its policy need to know beyond all this: flavors, replicas by cluster."""
+    explain: Callable[[bool], Details] = field(default=_no_details, compare=False, repr=False)
 
     @cached_property
     def details(self) -> Details:
         """Worked out when first asked for, which must be before the world moves on."""
-        return self._details(False)
+        return self.explain(False)
 
     @cached_property
     def brief(self) -> Details:
         """The details about the domain that was chosen and a few others: what a record of many decisions can afford."""
-        return self._details(True)
-
-    def __repr__(self) -> str:
-        return f"Plan({self.preemptor}: {self.outcome} {self.domain} {[victim.unit for victim in self.victims]})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Plan) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash((self.preemptor, self.outcome, self.domain))
-
-    def _identity(self) -> tuple[Any, ...]:
-        return (
-            self.preemptor,
-            self.policy,
-            self.outcome,
-            self.domain,
-            self.placement,
-            self.victims,
-            self.waiting_for,
-            self.criterion,
-            self.message,
-        )
+        return self.explain(True)

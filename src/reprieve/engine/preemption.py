@@ -148,7 +148,7 @@ def _plan(
         criterion=told.criterion,
         until=answer.until if isinstance(answer, HeldBack) else None,
         terms=answer.terms,
-        details=_Explanation(policy, view, told),
+        explain=_Explanation(policy, view, told),
     )
 
 

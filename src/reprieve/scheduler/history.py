@@ -8,13 +8,14 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from reprieve.engine.plan import Plan, StalePlan
+from reprieve.engine.plan import Details, Plan, StalePlan
 from reprieve.model.clock import Clock, precise_timestamp
 from reprieve.planning.result import Decision, decision
 
@@ -202,14 +203,5 @@ def _with_details(plan: Plan, *, brief: bool) -> Decision | Mapping[str, Any]:
 
 
 def _bare(plan: Plan) -> Plan:
-    return Plan(
-        plan.preemptor,
-        plan.policy,
-        plan.outcome,
-        plan.message,
-        domain=plan.domain,
-        placement=plan.placement,
-        victims=plan.victims,
-        waiting_for=plan.waiting_for,
-        criterion=plan.criterion,
-    )
+    """A plan without its reasons."""
+    return replace(plan, explain=lambda _: Details())

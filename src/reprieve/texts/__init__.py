@@ -7,15 +7,4 @@ control plane: `events` of the loop, `controllers`, `agents`. Whoever types or c
 
 from reprieve.texts import explanations, federation, groups, parts, pods, questions, queues, quota, reasons, tables
 
-__all__ = [
-    "explanations",
-    "federation",
-    "groups",
-    "parts",
-    "pods",
-    "questions",
-    "queues",
-    "quota",
-    "reasons",
-    "tables",
-]
+__all__ = ["explanations", "federation", "groups", "parts", "pods", "questions", "queues", "quota", "reasons", "tables"]

@@ -44,8 +44,7 @@ def affine(labels: NodeLabels, spec: PodSpec) -> Mask:
 def tolerated(table: NodeTable, tolerations: tuple[Toleration, ...]) -> Mask:
     """Nodes whose hard taints are all tolerated: asked once for each set of taints, not for each node."""
     allowed = np.array(
-        [taints is None or not any(_untolerated(taints, tolerations)) for taints in table.taints.items],
-        dtype=np.bool_,
+        [taints is None or not any(_untolerated(taints, tolerations)) for taints in table.taints.items], dtype=np.bool_
     )
     return allowed[table.taint_set[: table.size]]
 

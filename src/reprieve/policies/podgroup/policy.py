@@ -176,10 +176,7 @@ class PodGroupPolicy(BasePolicy):
             return OfferList()
         victims = [
             Victim(
-                facts.unit,
-                LowerPriority(unit.priority, view.gang.priority),
-                unit.key in found.violations,
-                unit.group,
+                facts.unit, LowerPriority(unit.priority, view.gang.priority), unit.key in found.violations, unit.group
             )
             for unit in found.victims
             for facts in unit.pods

@@ -14,13 +14,7 @@ from reprieve.model.clock import precise_timestamp
 from reprieve.model.conditions import condition_of
 from reprieve.model.names import parts_of
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
-from reprieve.policies.federation.evictions import (
-    EVICTED_ANNOTATION,
-    PLACED_ANNOTATION,
-    evictions_of,
-    settled,
-    written,
-)
+from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, PLACED_ANNOTATION, evictions_of, settled, written
 from reprieve.policies.federation.view import BindingTerms
 from reprieve.scheduler.context import Context, annotations_of
 from reprieve.scheduler.federation.evictions import annotate, evict, lost_by, say

@@ -29,12 +29,7 @@ class NodeRoom:
         self._nodes.sync()
         return self._nodes.index(node) == NOWHERE
 
-    def fits_on(
-        self,
-        facts: PodFacts,
-        nodes: Iterable[str],
-        apart_from: frozenset[Key] = frozenset(),
-    ) -> bool:
+    def fits_on(self, facts: PodFacts, nodes: Iterable[str], apart_from: frozenset[Key] = frozenset()) -> bool:
         """Does it fit on any of these nodes, as things are? `apart_from`: nominated pods that do not count."""
         return self._on(nodes, self._view(facts, apart_from=apart_from).fits)
 

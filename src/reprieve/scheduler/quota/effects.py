@@ -182,10 +182,7 @@ def path(queue: QuotaNode) -> str:
 
 
 def _admission(terms: Terms) -> dict[str, Any]:
-    return {
-        "clusterQueue": terms.queue.name,
-        "podSetAssignments": list(_assignments(terms.assignment)),
-    }
+    return {"clusterQueue": terms.queue.name, "podSetAssignments": list(_assignments(terms.assignment))}
 
 
 def _assignments(assignment: Assignment) -> Any:

@@ -4,8 +4,8 @@ from reprieve.manifests.kinds import CONFIG_MAPS, PODS
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
-from reprieve.scheduler.pods.changes import node_of
 from reprieve.scheduler.pods.evictions import PodEvictions
+from reprieve.scheduler.pods.lane import node_of
 from reprieve.scheduler.queues.configuration import QueueConfigurations
 from reprieve.scheduler.queues.limits import LIMITS, EnforceLimits
 

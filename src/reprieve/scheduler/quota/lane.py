@@ -1,13 +1,15 @@
 """The lane of quota workloads. Their own queues say whose turn it is, so one unit stands for all of them."""
 
 from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
+from reprieve.manifests.kueue import QuotaWorkload
+from reprieve.manifests.meta import find_condition
 from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
-from reprieve.scheduler.quota.changes import QuotaState, generation, spec_of
 from reprieve.scheduler.quota.effects import QuotaEffects
 from reprieve.scheduler.quota.resume import resume
 from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads
+from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 
 
@@ -64,3 +66,36 @@ class QuotaLane(Lane):
         """By the most important that waits: pods that are more important have their turn between two cycles."""
         waiting = self._policy.quota.waiting.values()
         self._queue.push(CYCLE, max((queue[0].boosted for queue in waiting if queue), default=0))
+
+
+# What counts of a quota workload
+
+
+class QuotaState:
+    """What counts of a quota workload: whether it waits, uses quota, or has been told to go."""
+
+    __slots__ = ("evicted", "uses", "waits")
+
+    def __init__(self, record: Record | None) -> None:
+        self.waits = self.uses = self.evicted = False
+        if record is None:
+            return
+        workload: QuotaWorkload = record.manifest
+        over = _is(workload, "Finished")
+        admitted = workload.status.admission is not None
+        self.uses = admitted and not over
+        self.waits = not admitted and not over and workload.spec.active and not _is(workload, "Requeued", "False")
+        self.evicted = _is(workload, "Evicted")
+
+
+def _is(workload: QuotaWorkload, kind: str, status: str = "True") -> bool:
+    found = find_condition(workload.status.conditions, kind)
+    return found is not None and found.status == status
+
+
+def generation(record: Record | None) -> object:
+    return record.metadata.get("generation") if record is not None else None
+
+
+def spec_of(record: Record | None) -> object:
+    return None if record is None else {k: v for k, v in record.data.items() if k not in ("metadata", "status")}

@@ -48,10 +48,7 @@ def hollow_node(
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {"kubernetes.io/hostname": name, AGENT_LABEL: HOLLOW, **(labels or {})},
-        },
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, AGENT_LABEL: HOLLOW, **(labels or {})}},
         "status": {
             "capacity": amounts,
             "allocatable": amounts,

@@ -45,13 +45,7 @@ from reprieve.world import World
 
 TemplateKey = tuple[str, str, str]
 POLICIES = PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES
-TEMPLATES = (
-    DEPLOYMENTS,
-    STATEFUL_SETS,
-    DAEMON_SETS,
-    REPLICA_SETS,
-    JOBS,
-)
+TEMPLATES = (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, REPLICA_SETS, JOBS)
 _POLICY_ANNOTATIONS = (POLICY_ANNOTATION, POLICY_NAMESPACE_ANNOTATION, CLUSTER_POLICY_ANNOTATION)
 _OWNED = ("resource", "replicas", "replicaRequirements", "placement", "schedulerName", "schedulePriority")
 

@@ -69,12 +69,7 @@ class BudgetController(BaseController):
         return [pod for pod in candidates if _covers(budget, pod)]
 
     def _write_status(
-        self,
-        status: dict[str, Any],
-        budget: Record,
-        pods: list[Record],
-        disrupted: dict[str, str],
-        now: datetime,
+        self, status: dict[str, Any], budget: Record, pods: list[Record], disrupted: dict[str, str], now: datetime
     ) -> None:
         expected = self._expected(budget.manifest.spec, pods)
         desired = desired_healthy(budget.manifest.spec, expected)

@@ -31,13 +31,7 @@ from reprieve.world import World
 GATHER = 0.5
 """For how many seconds changes are gathered before they are counted."""
 _ALL = "all"
-_FOLLOWED = (
-    COHORTS,
-    RESOURCE_FLAVORS,
-    WORKLOAD_PRIORITY_CLASSES,
-    PRIORITY_CLASSES,
-    QUOTA_WORKLOADS,
-)
+_FOLLOWED = (COHORTS, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES, PRIORITY_CLASSES, QUOTA_WORKLOADS)
 
 
 class QuotaStatus(BaseController):

@@ -12,23 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from reprieve.agents.process import specs
 from reprieve.agents.process.containers import ContainerSpec, InvalidContainer, PodIdentity
 from reprieve.agents.process.environment import environment, expand
 from reprieve.agents.process.gpus import Devices, NotEnoughDevices
 from reprieve.agents.process.machine import GPU
-from reprieve.agents.process.specs import (
-    CREATE_ERROR,
-    CannotRun,
-    ContainerTask,
-    ContainerVariable,
-    FieldReference,
-    KeyReference,
-    MapReference,
-    NotYet,
-    ResourceReference,
-    ValueSource,
-    VariableSource,
-)
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.pods import Container
 from reprieve.model.resources import CPU, Quantity, QuantityError, Resources
@@ -65,17 +53,17 @@ def owner_of(pod: Record, container: str) -> str:
     return f"{pod.uid}/{container}"
 
 
-async def specification(around: Surroundings, pod: Record, task: ContainerTask, home: Path) -> ContainerSpec:
+async def specification(around: Surroundings, pod: Record, task: specs.ContainerTask, home: Path) -> ContainerSpec:
     """The process of a container; `home` is where it begins when it does not say otherwise."""
     if not task.command:
-        raise CannotRun(texts.NO_COMMAND, CREATE_ERROR)
+        raise specs.CannotRun(texts.NO_COMMAND, specs.CREATE_ERROR)
     asked = await _Variables(around, pod, task.name).asked(task)
     owner = owner_of(pod, task.name)
     count = _resources(pod, task.name).resources.effective.of(GPU)
     try:
         given = around.devices.assign(owner, count) if count else ()
     except NotEnoughDevices as problem:
-        raise NotYet(str(problem), "InsufficientDevices") from None
+        raise specs.NotYet(str(problem), "InsufficientDevices") from None
     identity = identity_of(pod, around.node)
     variables = environment(around.own, identity, task.name, asked, around.devices.variables(owner))
     spec = ContainerSpec(
@@ -90,7 +78,7 @@ async def specification(around: Surroundings, pod: Record, task: ContainerTask, 
         spec.validate()
     except InvalidContainer as problem:
         around.devices.release(owner)
-        raise CannotRun(str(problem)) from None
+        raise specs.CannotRun(str(problem)) from None
     return spec
 
 
@@ -99,7 +87,7 @@ def _resources(pod: Record, name: str) -> Container:
     found = (each for each in (*spec.containers, *spec.init_containers) if each.name == name)
     container: Container | None = next(found, None)
     if container is None:
-        raise CannotRun(texts.unknown_container(name))
+        raise specs.CannotRun(texts.unknown_container(name))
     return container
 
 
@@ -109,7 +97,7 @@ class _Variables:
     def __init__(self, around: Surroundings, pod: Record, container: str) -> None:
         self._around, self._pod, self._container = around, pod, container
 
-    async def asked(self, task: ContainerTask) -> list[tuple[str, str]]:
+    async def asked(self, task: specs.ContainerTask) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         for source in task.env_from or ():
             found += await self._all_of(source)
@@ -119,22 +107,22 @@ class _Variables:
                 found.append((variable.name, value))
         return found
 
-    async def _value(self, variable: ContainerVariable) -> str | None:
+    async def _value(self, variable: specs.ContainerVariable) -> str | None:
         """None: it is optional, and there is nothing. Only what the manifest itself says may refer to variables."""
         if variable.value_from is None:
             return variable.value or ""
         found = await self._referred(variable.name, variable.value_from)
         return None if found is None else _literal(found)
 
-    async def _referred(self, name: str, source: ValueSource) -> str | None:
+    async def _referred(self, name: str, source: specs.ValueSource) -> str | None:
         match source:
-            case ValueSource(field_ref=FieldReference() as field):
+            case specs.ValueSource(field_ref=specs.FieldReference() as field):
                 return self._field(field.field_path)
-            case ValueSource(resource_field_ref=ResourceReference() as resource):
+            case specs.ValueSource(resource_field_ref=specs.ResourceReference() as resource):
                 return self._amount(resource)
-            case ValueSource(config_map_key_ref=KeyReference() as key):
+            case specs.ValueSource(config_map_key_ref=specs.KeyReference() as key):
                 return await self._key(key)
-        raise CannotRun(texts.unsupported_source(name, _SOURCES))
+        raise specs.CannotRun(texts.unsupported_source(name, _SOURCES))
 
     def _field(self, path: str) -> str:
         item = _ITEM.fullmatch(path)
@@ -143,29 +131,29 @@ class _Variables:
             return values.get(item[2], "")
         known = dict(zip(_FIELDS, (self._pod.name, self._pod.namespace, self._pod.uid, self._around.node), strict=True))
         if path not in known:
-            raise CannotRun(texts.unsupported_field(path, _ALLOWED_FIELDS))
+            raise specs.CannotRun(texts.unsupported_field(path, _ALLOWED_FIELDS))
         return known[path]
 
-    def _amount(self, reference: ResourceReference) -> str:
+    def _amount(self, reference: specs.ResourceReference) -> str:
         """How much a container asks for, in units of the divisor; without a limit, it is all that the node has."""
         kind, _, name = reference.resource.partition(".")
         if kind not in ("limits", "requests") or not name:
-            raise CannotRun(texts.unsupported_field(reference.resource, ("limits.RESOURCE", "requests.RESOURCE")))
+            raise specs.CannotRun(texts.unsupported_field(reference.resource, ("limits.RESOURCE", "requests.RESOURCE")))
         asked = _resources(self._pod, reference.container_name or self._container).resources
         amounts = asked.effective if kind == "requests" else Resources({**self._around.capacity, **asked.limits})
         nano = amounts.of(name) * (_UNIT // 1000 if name == CPU else _UNIT)
         return str(-(-nano // _divisor(reference)))
 
-    async def _key(self, reference: KeyReference) -> str | None:
+    async def _key(self, reference: specs.KeyReference) -> str | None:
         values = await self._map(reference.name, optional=bool(reference.optional))
         if reference.key not in values and not reference.optional:
-            raise NotYet(texts.key_missing(reference.name, reference.key))
+            raise specs.NotYet(texts.key_missing(reference.name, reference.key))
         return values.get(reference.key)
 
-    async def _all_of(self, source: VariableSource) -> list[tuple[str, str]]:
+    async def _all_of(self, source: specs.VariableSource) -> list[tuple[str, str]]:
         reference = source.config_map_ref
-        if not isinstance(reference, MapReference):
-            raise CannotRun(texts.unsupported_source(f"{source.prefix or ''}*", _MANY_SOURCES))
+        if not isinstance(reference, specs.MapReference):
+            raise specs.CannotRun(texts.unsupported_source(f"{source.prefix or ''}*", _MANY_SOURCES))
         values = await self._map(reference.name, optional=bool(reference.optional))
         return [(f"{source.prefix or ''}{name}", _literal(value)) for name, value in sorted(values.items())]
 
@@ -175,7 +163,7 @@ class _Variables:
         except NotFound:
             if optional:
                 return {}
-            raise NotYet(texts.config_map_missing(name)) from None
+            raise specs.NotYet(texts.config_map_missing(name)) from None
         values: dict[str, str] = found.data.get("data") or {}
         return values
 
@@ -185,7 +173,7 @@ def _literal(text: str) -> str:
     return text.replace("$", "$$")
 
 
-def _divisor(reference: ResourceReference) -> int:
+def _divisor(reference: specs.ResourceReference) -> int:
     if reference.divisor in (None, "", "0", 0):
         return _UNIT
     try:
@@ -193,5 +181,5 @@ def _divisor(reference: ResourceReference) -> int:
     except QuantityError:
         nano = 0
     if nano <= 0:
-        raise CannotRun(texts.bad_divisor(reference.divisor))
+        raise specs.CannotRun(texts.bad_divisor(reference.divisor))
     return nano

@@ -9,18 +9,8 @@ from collections.abc import Mapping
 import msgspec
 
 from reprieve.configuration import Settings
+from reprieve.manifests import karmada
 from reprieve.manifests.core import Job
-from reprieve.manifests.karmada import (
-    CLUSTER_POLICY_ANNOTATION,
-    POLICY_ANNOTATION,
-    POLICY_NAMESPACE_ANNOTATION,
-    BindingSchedulePriority,
-    BindingSpec,
-    PolicySchedulePriority,
-    PropagationPolicy,
-    ReplicaRequirements,
-    ResourceBinding,
-)
 from reprieve.manifests.meta import ObjectMeta, Reference
 from reprieve.manifests.pods import PodSpec, pod_requests
 from reprieve.policies.federation.propagation_policies import Template, select_policy
@@ -35,7 +25,7 @@ def binding_name(kind: str, name: str) -> str:
     return f"{name}-{kind.lower()}"
 
 
-def make_binding(world: World, settings: Settings, template: Template) -> ResourceBinding | None:
+def make_binding(world: World, settings: Settings, template: Template) -> karmada.ResourceBinding | None:
     """The binding of a template as its policy wants it; None: no policy means it. Nothing is changed.
 
     A binding that exists keeps where it is scheduled to, and its priority as long as the policy asks for the same.
@@ -44,13 +34,13 @@ def make_binding(world: World, settings: Settings, template: Template) -> Resour
     if policy is None:
         return None
     name = binding_name(template.kind, template.name)
-    existing: ResourceBinding | None = world.get(ResourceBinding, name, template.namespace)
+    existing: karmada.ResourceBinding | None = world.get(karmada.ResourceBinding, name, template.namespace)
     asked = policy.spec.schedule_priority if settings.gate("PriorityBasedScheduling") else None
     wanted = _spec(world, template, policy, asked)
     said = {**_named(policy), **({ASKED_ANNOTATION: _written(asked)} if asked else {})}
     if existing is None:
         metadata = ObjectMeta(name=name, namespace=template.namespace, annotations=said)
-        return ResourceBinding(kind="ResourceBinding", metadata=metadata, spec=wanted)
+        return karmada.ResourceBinding(kind="ResourceBinding", metadata=metadata, spec=wanted)
     before = existing.metadata.annotations
     same = asked is None or before.get(ASKED_ANNOTATION, _written(asked)) == _written(asked)
     spec = msgspec.structs.replace(
@@ -63,18 +53,18 @@ def make_binding(world: World, settings: Settings, template: Template) -> Resour
     return msgspec.structs.replace(existing, metadata=metadata, spec=spec)
 
 
-def _written(asked: PolicySchedulePriority) -> str:
+def _written(asked: karmada.PolicySchedulePriority) -> str:
     return f"{asked.priority_class_source}/{asked.priority_class_name}"
 
 
 def _spec(
-    world: World, template: Template, policy: PropagationPolicy, asked: PolicySchedulePriority | None
-) -> BindingSpec:
+    world: World, template: Template, policy: karmada.PropagationPolicy, asked: karmada.PolicySchedulePriority | None
+) -> karmada.BindingSpec:
     pods = template.spec.template.spec
     metadata = template.metadata
     resolved = world.classes.of_binding(asked, pods)
-    carried = BindingSchedulePriority(priority=resolved.value, preemption_policy=resolved.preemption_policy)
-    return BindingSpec(
+    carried = karmada.BindingSchedulePriority(priority=resolved.value, preemption_policy=resolved.preemption_policy)
+    return karmada.BindingSpec(
         resource=Reference(
             api_version=template.api_version,
             kind=template.kind,
@@ -90,19 +80,19 @@ def _spec(
     )
 
 
-def _requirements(pods: PodSpec, namespace: str) -> ReplicaRequirements:
+def _requirements(pods: PodSpec, namespace: str) -> karmada.ReplicaRequirements:
     """What one replica asks for."""
-    return ReplicaRequirements(
+    return karmada.ReplicaRequirements(
         resource_request=pod_requests(pods), namespace=namespace, priority_class_name=pods.priority_class_name
     )
 
 
-def _named(policy: PropagationPolicy) -> dict[str, str]:
+def _named(policy: karmada.PropagationPolicy) -> dict[str, str]:
     if policy.kind == "ClusterPropagationPolicy":
-        return {CLUSTER_POLICY_ANNOTATION: policy.name}
-    return {POLICY_ANNOTATION: policy.name, POLICY_NAMESPACE_ANNOTATION: policy.namespace}
+        return {karmada.CLUSTER_POLICY_ANNOTATION: policy.name}
+    return {karmada.POLICY_ANNOTATION: policy.name, karmada.POLICY_NAMESPACE_ANNOTATION: policy.namespace}
 
 
 def _unnamed(annotations: Mapping[str, str]) -> dict[str, str]:
-    ours = (CLUSTER_POLICY_ANNOTATION, POLICY_ANNOTATION, POLICY_NAMESPACE_ANNOTATION)
+    ours = (karmada.CLUSTER_POLICY_ANNOTATION, karmada.POLICY_ANNOTATION, karmada.POLICY_NAMESPACE_ANNOTATION)
     return {key: value for key, value in annotations.items() if key not in ours}

@@ -16,23 +16,13 @@ import msgspec
 from reprieve.configuration import Settings
 from reprieve.controllers.federation.bindings import ASKED_ANNOTATION, binding_name, make_binding
 from reprieve.controllers.runner import BaseController
+from reprieve.manifests import kinds
 from reprieve.manifests.karmada import (
     CLUSTER_POLICY_ANNOTATION,
     POLICY_ANNOTATION,
     POLICY_NAMESPACE_ANNOTATION,
     PropagationPolicy,
     ResourceBinding,
-)
-from reprieve.manifests.kinds import (
-    BINDINGS,
-    CLUSTER_PROPAGATION_POLICIES,
-    DAEMON_SETS,
-    DEPLOYMENTS,
-    JOBS,
-    PRIORITY_CLASSES,
-    PROPAGATION_POLICIES,
-    REPLICA_SETS,
-    STATEFUL_SETS,
 )
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Quantity, Resources
@@ -44,8 +34,8 @@ from reprieve.stores.records import Record
 from reprieve.world import World
 
 TemplateKey = tuple[str, str, str]
-POLICIES = PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES
-TEMPLATES = (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, REPLICA_SETS, JOBS)
+POLICIES = kinds.PROPAGATION_POLICIES, kinds.CLUSTER_PROPAGATION_POLICIES
+TEMPLATES = (kinds.DEPLOYMENTS, kinds.STATEFUL_SETS, kinds.DAEMON_SETS, kinds.REPLICA_SETS, kinds.JOBS)
 _POLICY_ANNOTATIONS = (POLICY_ANNOTATION, POLICY_NAMESPACE_ANNOTATION, CLUSTER_POLICY_ANNOTATION)
 _OWNED = ("resource", "replicas", "replicaRequirements", "placement", "schedulerName", "schedulePriority")
 
@@ -59,11 +49,11 @@ class Detector(BaseController):
         super().__init__(store, clock)
         self._settings = settings
         self._world = World()
-        self.watch_changes(PRIORITY_CLASSES, self._mirror)
+        self.watch_changes(kinds.PRIORITY_CLASSES, self._mirror)
         for resource in POLICIES:
             self.watch_changes(resource, self._policy_changed)
         self._templates = {resource.kind: self.watch_changes(resource, self._changed) for resource in TEMPLATES}
-        self._bindings = self.watch_changes(BINDINGS, self._changed)
+        self._bindings = self.watch_changes(kinds.BINDINGS, self._changed)
 
     # What happens
 
@@ -107,7 +97,7 @@ class Detector(BaseController):
         if wanted is None:
             await self._remove(binding, kind)
         elif binding is None:
-            await self.create(BINDINGS, _data(wanted, template))
+            await self.create(kinds.BINDINGS, _data(wanted, template))
         else:
             await self.modify(binding, _in_step(wanted, template))
         return None
@@ -120,7 +110,7 @@ class Detector(BaseController):
             return
         try:
             name = asked.priority_class_name or template.manifest.spec.template.spec.priority_class_name
-            self._written(await self.store.get(PRIORITY_CLASSES, name))
+            self._written(await self.store.get(kinds.PRIORITY_CLASSES, name))
         except NotFound:
             return
 
@@ -131,7 +121,7 @@ class Detector(BaseController):
 
 def _template_key(record: Record) -> TemplateKey:
     """Of a template itself, or of what a binding is for."""
-    if record.resource != BINDINGS:
+    if record.resource != kinds.BINDINGS:
         return record.resource.kind, record.namespace, record.name
     reference = record.data["spec"]["resource"]
     return reference.get("kind", ""), record.namespace, reference.get("name", "")
@@ -172,7 +162,7 @@ def _data(wanted: ResourceBinding, template: Record) -> dict[str, Any]:
         "ownerReferences": [writing.owner_reference(template)],
     }
     spec = {key: value for key, value in _plain(wanted.spec).items() if key in _OWNED}
-    return {"apiVersion": BINDINGS.api_version, "kind": BINDINGS.kind, "metadata": metadata, "spec": spec}
+    return {"apiVersion": kinds.BINDINGS.api_version, "kind": kinds.BINDINGS.kind, "metadata": metadata, "spec": spec}
 
 
 def _in_step(wanted: ResourceBinding, template: Record) -> Callable[[dict[str, Any]], None]:

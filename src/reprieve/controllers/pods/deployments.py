@@ -17,18 +17,9 @@ from reprieve.controllers.runner import controller_key, own_key
 from reprieve.manifests.kinds import DEPLOYMENTS, REPLICA_SETS
 from reprieve.model.clock import Clock
 from reprieve.model.conditions import set_condition
+from reprieve.stores import writing
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import (
-    by_controller,
-    controller_of,
-    controller_uid,
-    is_leaving,
-    oldest_first,
-    owner_reference,
-    owner_references,
-    together,
-)
 from reprieve.texts import controllers as texts
 
 _HASH = "pod-template-hash"
@@ -41,19 +32,19 @@ class DeploymentController(TemplateController):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         self._deployments = self.watch(DEPLOYMENTS, own_key)
-        self._sets = self.watch(REPLICA_SETS, controller_key(DEPLOYMENTS.kind), {"owner": by_controller})
+        self._sets = self.watch(REPLICA_SETS, controller_key(DEPLOYMENTS.kind), {"owner": writing.by_controller})
         self.watch_policies(self._deployments)
 
     async def reconcile(self, key: Any) -> None:
         namespace, name = key
         deployment = self._deployments.get(name, namespace)
-        if deployment is None or is_leaving(deployment) or self.is_federated(deployment):
+        if deployment is None or writing.is_leaving(deployment) or self.is_federated(deployment):
             return
         current = await self._scaled(deployment)
         owned = [each for each in self._sets.by("owner", deployment.uid) if each.uid != current.uid]
-        await together(self._scale(each, 0) for each in owned)
+        await writing.together(self._scale(each, 0) for each in owned)
         await self._forget_old(deployment, owned)
-        sets = [each for each in self._sets.by("owner", deployment.uid) if not is_leaving(each)]
+        sets = [each for each in self._sets.by("owner", deployment.uid) if not writing.is_leaving(each)]
         await self.modify_status(deployment, lambda status: self._write_status(status, deployment, current, sets))
 
     async def _scaled(self, deployment: Record) -> Record:
@@ -61,13 +52,16 @@ class DeploymentController(TemplateController):
         spec = deployment.data["spec"]
         name = f"{deployment.name}-{_hash_of(spec['template'])}"
         known = self._sets.get(name, deployment.namespace)
-        if known is None or is_leaving(known) or not _may_be_of(known, deployment):
+        if known is None or writing.is_leaving(known) or not _may_be_of(known, deployment):
             return await self.create(REPLICA_SETS, _replica_set(deployment, name))  # refused as long as it is another's
 
         def change(data: dict[str, Any]) -> None:
             data["spec"]["replicas"] = spec.get("replicas", 1)
-            if controller_of(known) is None:
-                data["metadata"]["ownerReferences"] = [*owner_references(known), owner_reference(deployment)]
+            if writing.controller_of(known) is None:
+                data["metadata"]["ownerReferences"] = [
+                    *writing.owner_references(known),
+                    writing.owner_reference(deployment),
+                ]
 
         return await self.modify(known, change)
 
@@ -76,9 +70,11 @@ class DeploymentController(TemplateController):
 
     async def _forget_old(self, deployment: Record, old: list[Record]) -> None:
         limit = deployment.data["spec"].get("revisionHistoryLimit", _DEFAULT_HISTORY)
-        empty = [each for each in old if not each.data.get("status", {}).get("replicas") and not is_leaving(each)]
-        youngest_first = oldest_first(empty)[::-1]
-        await together(self.delete(each) for each in youngest_first[limit:])
+        empty = [
+            each for each in old if not each.data.get("status", {}).get("replicas") and not writing.is_leaving(each)
+        ]
+        youngest_first = writing.oldest_first(empty)[::-1]
+        await writing.together(self.delete(each) for each in youngest_first[limit:])
 
     def _write_status(self, status: dict[str, Any], deployment: Record, current: Record, sets: list[Record]) -> None:
         wanted = deployment.data["spec"].get("replicas", 1)
@@ -95,7 +91,7 @@ class DeploymentController(TemplateController):
 
 def _may_be_of(replica_set: Record, deployment: Record) -> bool:
     """Whether it is this Deployment's, or nobody's."""
-    return controller_uid(replica_set) in ("", deployment.uid)
+    return writing.controller_uid(replica_set) in ("", deployment.uid)
 
 
 def _hash_of(template: dict[str, Any]) -> str:
@@ -116,7 +112,7 @@ def _replica_set(deployment: Record, name: str) -> dict[str, Any]:
             "name": name,
             "namespace": deployment.namespace,
             "labels": labels,
-            "ownerReferences": [owner_reference(deployment)],
+            "ownerReferences": [writing.owner_reference(deployment)],
         },
         "spec": {
             "replicas": spec.get("replicas", 1),

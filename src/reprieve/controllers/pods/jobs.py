@@ -12,54 +12,30 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from reprieve.controllers.pods import job_status, templates
 from reprieve.controllers.pods.job_indexes import give_index, index_of
-from reprieve.controllers.pods.job_status import (
-    ended_at,
-    is_suspended,
-    is_written,
-    news,
-    seconds_left,
-    verdict_of,
-    write_status,
-)
 from reprieve.controllers.pods.job_tally import TRACKING, Tally
-from reprieve.controllers.pods.templates import (
-    TemplateController,
-    first_to_go,
-    is_active,
-    make_pod,
-    standing,
-    wait_after_failures,
-)
 from reprieve.controllers.runner import earliest, own_key, patience_for
 from reprieve.manifests.kinds import JOBS, PODS
 from reprieve.model.clock import Clock
+from reprieve.stores import writing
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import (
-    controller_of,
-    controller_uid,
-    drop_finalizer,
-    finalizers_of,
-    is_leaving,
-    oldest_first,
-    together,
-)
 
 _JOB_NAME = "batch.kubernetes.io/job-name"
 _MARK = _JOB_NAME.encode()
 _MANAGER = "kubernetes.io/job-controller"
 
 
-class JobController(TemplateController):
+class JobController(templates.TemplateController):
     component = "job-controller"
 
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         self._jobs = self.watch(JOBS, own_key)
         self._pods = self.watch(
-            PODS, _jobs_of, {"job": _jobs_of}, concern=standing, patience=self._patience, mark=_MARK
+            PODS, _jobs_of, {"job": _jobs_of}, concern=templates.standing, patience=self._patience, mark=_MARK
         )
         self.watch_policies(self._jobs)
 
@@ -69,10 +45,10 @@ class JobController(TemplateController):
         await self._release_orphans(key, job)
         if job is None or self._is_not_ours(job):
             return None
-        if is_leaving(job):
-            await self._release([pod for pod in self._pods_of(job) if not is_active(pod)])
+        if writing.is_leaving(job):
+            await self._release([pod for pod in self._pods_of(job) if not templates.is_active(pod)])
             return None
-        if ended_at(job) is not None:
+        if job_status.ended_at(job) is not None:
             return await self._clean_up(job)
         return await self._advance(job)
 
@@ -83,37 +59,39 @@ class JobController(TemplateController):
         return job.data["spec"].get("managedBy", _MANAGER) != _MANAGER or self.is_federated(job)
 
     def _pods_of(self, job: Record) -> list[Record]:
-        return [pod for pod in self._pods.by("job", job.key) if controller_uid(pod) == job.uid]
+        return [pod for pod in self._pods.by("job", job.key) if writing.controller_uid(pod) == job.uid]
 
     async def _advance(self, job: Record) -> float | None:
         """Bring a Job forward: its pods first, then what its status says, then those that were counted are let go."""
         now = self.clock()
         tally = Tally(job, self._pods_of(job))
-        verdict = verdict_of(job, tally, now)
+        verdict = job_status.verdict_of(job, tally, now)
         wait = None
-        if verdict is None and not is_suspended(job):
+        if verdict is None and not job_status.is_suspended(job):
             wait = await self._bring_to_size(job, tally)
-        elif verdict is None or is_written(job, verdict):
-            await together(self.delete(pod) for pod in tally.active)
+        elif verdict is None or job_status.is_written(job, verdict):
+            await writing.together(self.delete(pod) for pod in tally.active)
         tally = Tally(job, self._pods_of(job))
-        written = await self.modify_status(job, lambda status: write_status(status, job, tally, verdict, now), tries=1)
+        written = await self.modify_status(
+            job, lambda status: job_status.write_status(status, job, tally, verdict, now), tries=1
+        )
         await self._release(tally.to_release)
-        for kind, reason, message in news(job, written):
+        for kind, reason, message in job_status.news(job, written):
             await self.tell(written, reason, message, kind=kind)
-        return earliest(wait, seconds_left(written, now) if verdict is None else None)
+        return earliest(wait, job_status.seconds_left(written, now) if verdict is None else None)
 
     async def _bring_to_size(self, job: Record, tally: Tally) -> float | None:
         """Delete the pods that are too many, or create those that are missing; seconds to wait when it is too early."""
         stay = _worth_keeping(tally)
         wanted = _wanted(job, tally)
-        kept = sorted(stay, key=first_to_go)[max(0, len(stay) - wanted) :]
+        kept = sorted(stay, key=templates.first_to_go)[max(0, len(stay) - wanted) :]
         leave = {pod.uid for pod in tally.active} - {pod.uid for pod in kept}
-        await together(self.delete(pod) for pod in tally.active if pod.uid in leave)
+        await writing.together(self.delete(pod) for pod in tally.active if pod.uid in leave)
         held = tally.terminating if job.data["spec"].get("podReplacementPolicy") == "Failed" else []
         missing = wanted - len(kept) - len(held)
         if missing <= 0:
             return None
-        wait = wait_after_failures(tally.pods, tally.failed, self.clock())
+        wait = templates.wait_after_failures(tally.pods, tally.failed, self.clock())
         if wait > 0:
             return wait
         await self._create_missing(job, tally, [*kept, *held], missing)
@@ -132,9 +110,9 @@ class JobController(TemplateController):
 
     async def _clean_up(self, job: Record) -> float | None:
         """A Job that is over: nothing of it runs or is held, and when its time to live is over it goes."""
-        await together(self.delete(pod) for pod in self._pods_of(job) if is_active(pod))
+        await writing.together(self.delete(pod) for pod in self._pods_of(job) if templates.is_active(pod))
         await self._release(self._pods_of(job))
-        ended, lives = ended_at(job), job.data["spec"].get("ttlSecondsAfterFinished")
+        ended, lives = job_status.ended_at(job), job.data["spec"].get("ttlSecondsAfterFinished")
         if lives is None or ended is None:
             return None
         remaining = float(lives) - (self.clock() - ended).total_seconds()
@@ -146,10 +124,10 @@ class JobController(TemplateController):
     async def _release_orphans(self, key: Any, job: Record | None) -> None:
         """Nobody counts the pods of a Job that is gone; they are not to be held for ever."""
         uid = job.uid if job is not None else None
-        orphans = [pod for pod in self._pods.by("job", key) if controller_uid(pod) != uid and _is_held(pod)]
+        orphans = [pod for pod in self._pods.by("job", key) if writing.controller_uid(pod) != uid and _is_held(pod)]
         if orphans:
             now = await self._uid_now(key)
-            await self._release([pod for pod in orphans if controller_uid(pod) != now])
+            await self._release([pod for pod in orphans if writing.controller_uid(pod) != now])
 
     async def _uid_now(self, key: Any) -> str | None:
         """The Job of that name, asked of the store itself: what is cached may lag behind."""
@@ -160,18 +138,18 @@ class JobController(TemplateController):
             return None
 
     async def _release(self, pods: list[Record]) -> None:
-        await together(self._release_one(pod) for pod in pods if _is_held(pod))
+        await writing.together(self._release_one(pod) for pod in pods if _is_held(pod))
 
     async def _release_one(self, pod: Record) -> None:
         try:
-            await self.modify(pod, lambda data: drop_finalizer(data, TRACKING))
+            await self.modify(pod, lambda data: writing.drop_finalizer(data, TRACKING))
         except NotFound:
             self.forget(pod)
 
 
 def _jobs_of(pod: Record) -> Iterator[tuple[str, str]]:
     """The Job that a pod belongs to, or did before it was orphaned."""
-    owner = controller_of(pod)
+    owner = writing.controller_of(pod)
     if owner is not None and owner["kind"] == JOBS.kind:
         yield pod.namespace, owner["name"]
     elif owner is None and _is_held(pod):
@@ -179,7 +157,7 @@ def _jobs_of(pod: Record) -> Iterator[tuple[str, str]]:
 
 
 def _is_held(pod: Record) -> bool:
-    return TRACKING in finalizers_of(pod)
+    return TRACKING in writing.finalizers_of(pod)
 
 
 def _wanted(job: Record, tally: Tally) -> int:
@@ -194,7 +172,7 @@ def _worth_keeping(tally: Tally) -> list[Record]:
     """The active pods that are of use; of several with the same index, that is the oldest."""
     if not tally.indexed:
         return tally.active
-    oldest = {index_of(pod): pod for pod in reversed(oldest_first(tally.active))}
+    oldest = {index_of(pod): pod for pod in reversed(writing.oldest_first(tally.active))}
     useful = set(range(tally.completions or 0)) - tally.completed
     return [pod for index, pod in oldest.items() if index in useful]
 
@@ -202,6 +180,6 @@ def _worth_keeping(tally: Tally) -> list[Record]:
 def _new_pod(job: Record) -> dict[str, Any]:
     labels = {_JOB_NAME: job.name, "job-name": job.name}
     labels |= {"batch.kubernetes.io/controller-uid": job.uid, "controller-uid": job.uid}
-    pod = make_pod(job, job.data["spec"]["template"], labels=labels, finalizers=[TRACKING])
+    pod = templates.make_pod(job, job.data["spec"]["template"], labels=labels, finalizers=[TRACKING])
     pod["spec"].setdefault("restartPolicy", "Never")
     return pod

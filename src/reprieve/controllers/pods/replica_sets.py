@@ -10,20 +10,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from reprieve.controllers.pods.templates import (
-    TemplateController,
-    finished_at,
-    first_to_go,
-    is_active,
-    is_finished,
-    is_ready,
-    make_pod,
-    phase_of,
-    ready_since,
-    standing,
-    wait_after_failures,
-    was_disrupted,
-)
+from reprieve.controllers.pods import templates
 from reprieve.controllers.runner import OWNED, controller_key, earliest, own_key, patience_for
 from reprieve.manifests.kinds import PODS, REPLICA_SETS
 from reprieve.model.clock import Clock
@@ -34,7 +21,7 @@ from reprieve.stores.writing import by_controller, is_leaving, together
 _KEPT = timedelta(minutes=10)
 
 
-class ReplicaSetController(TemplateController):
+class ReplicaSetController(templates.TemplateController):
     component = "replicaset-controller"
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -42,7 +29,7 @@ class ReplicaSetController(TemplateController):
         self._sets = self.watch(REPLICA_SETS, own_key)
         of_set = controller_key(REPLICA_SETS.kind)
         self._pods = self.watch(
-            PODS, of_set, {"owner": by_controller}, concern=standing, patience=self._patience, mark=OWNED
+            PODS, of_set, {"owner": by_controller}, concern=templates.standing, patience=self._patience, mark=OWNED
         )
         self.watch_policies(self._sets)
 
@@ -54,7 +41,7 @@ class ReplicaSetController(TemplateController):
         wait = await self._bring_to_size(replica_set)
         await self._forget_failures(replica_set)
         now = self.clock()
-        pods = [pod for pod in self._pods.by("owner", replica_set.uid) if is_active(pod)]
+        pods = [pod for pod in self._pods.by("owner", replica_set.uid) if templates.is_active(pod)]
         available, next_available = _available(replica_set, pods, now)
         await self.modify_status(replica_set, lambda status: _write_status(status, replica_set, pods, available))
         return earliest(wait, next_available)
@@ -66,38 +53,42 @@ class ReplicaSetController(TemplateController):
     async def _bring_to_size(self, replica_set: Record) -> float | None:
         """Create what is missing or delete what is too much; seconds to wait when it is too early."""
         pods = self._pods.by("owner", replica_set.uid)
-        active = [pod for pod in pods if is_active(pod)]
+        active = [pod for pod in pods if templates.is_active(pod)]
         missing = replica_set.data["spec"].get("replicas", 1) - len(active)
         if missing < 0:
-            surplus = sorted(active, key=first_to_go)[:-missing]
+            surplus = sorted(active, key=templates.first_to_go)[:-missing]
             await together(self.delete(pod) for pod in surplus)
         if missing <= 0:
             return None
-        failures = sum(phase_of(pod) == "Failed" and not was_disrupted(pod) for pod in pods)
-        wait = wait_after_failures(pods, failures, self.clock())
+        failures = sum(templates.phase_of(pod) == "Failed" and not templates.was_disrupted(pod) for pod in pods)
+        wait = templates.wait_after_failures(pods, failures, self.clock())
         if wait > 0:
             return wait
-        pod = make_pod(replica_set, replica_set.data["spec"]["template"], labels={})
+        pod = templates.make_pod(replica_set, replica_set.data["spec"]["template"], labels={})
         await self.create_pods(replica_set, [pod] * missing)
         return None
 
     async def _forget_failures(self, replica_set: Record) -> None:
         now = self.clock()
         pods = self._pods.by("owner", replica_set.uid)
-        old = [pod for pod in pods if is_finished(pod) and not is_leaving(pod) and finished_at(pod) + _KEPT < now]
+        old = [
+            pod
+            for pod in pods
+            if templates.is_finished(pod) and not is_leaving(pod) and templates.finished_at(pod) + _KEPT < now
+        ]
         await together(self.delete(pod) for pod in old)
 
 
 def _available(replica_set: Record, pods: list[Record], now: datetime) -> tuple[int, float | None]:
     """How many pods have been ready for long enough, and after how many seconds the next one will have."""
     needed = float(replica_set.data["spec"].get("minReadySeconds", 0))
-    since = [(now - moment).total_seconds() for pod in pods if (moment := ready_since(pod)) is not None]
+    since = [(now - moment).total_seconds() for pod in pods if (moment := templates.ready_since(pod)) is not None]
     soon = min((needed - seconds for seconds in since if seconds < needed), default=None)
     return sum(seconds >= needed for seconds in since), soon
 
 
 def _write_status(status: dict[str, Any], replica_set: Record, pods: list[Record], available: int) -> None:
     status["replicas"] = status["fullyLabeledReplicas"] = len(pods)
-    status["readyReplicas"] = sum(map(is_ready, pods))
+    status["readyReplicas"] = sum(map(templates.is_ready, pods))
     status["availableReplicas"] = available
     status["observedGeneration"] = replica_set.metadata.get("generation", 1)

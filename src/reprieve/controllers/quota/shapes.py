@@ -12,15 +12,8 @@ from typing import Any, NamedTuple
 
 from reprieve.controllers.quota.conditions import FINALIZER, admission_of
 from reprieve.controllers.quota.priority import Rank
+from reprieve.manifests import kueue
 from reprieve.manifests.diagnosis import drop_nulls
-from reprieve.manifests.kueue import (
-    DISRUPTION_COST,
-    ON_PREEMPTION,
-    PRIORITY_BOOST,
-    QUEUE_NAME_LABEL,
-    V1BETA2,
-    WAIT_BEFORE_PREEMPTION,
-)
 from reprieve.manifests.kueue_annotations import unreadable
 from reprieve.manifests.priorities import parse_integer
 from reprieve.stores.records import Record
@@ -31,7 +24,7 @@ MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 _CARRIED = "reprieve.scheduling/"
 _HOLD = "reprieve.scheduling/hold"
-_WISHES = (WAIT_BEFORE_PREEMPTION, ON_PREEMPTION, DISRUPTION_COST, PRIORITY_BOOST)
+_WISHES = (kueue.WAIT_BEFORE_PREEMPTION, kueue.ON_PREEMPTION, kueue.DISRUPTION_COST, kueue.PRIORITY_BOOST)
 _LONGEST_NAME = 253
 _HASH = 5
 MAIN = "main"
@@ -39,7 +32,7 @@ Data = dict[str, Any]
 
 
 def queue_of(record: Record) -> str:
-    return record.labels.get(QUEUE_NAME_LABEL, "")
+    return record.labels.get(kueue.QUEUE_NAME_LABEL, "")
 
 
 def workload_name(kind: str, name: str, uid: str) -> str:
@@ -58,7 +51,7 @@ def carried_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
     return {
         key: value
         for key, value in annotations.items()
-        if (key.startswith(_CARRIED) or key == PRIORITY_BOOST) and key not in left_out
+        if (key.startswith(_CARRIED) or key == kueue.PRIORITY_BOOST) and key not in left_out
     }
 
 
@@ -90,7 +83,7 @@ def job_workload(job: Record, rank: Rank) -> Data:
         "finalizers": [FINALIZER],
     }
     spec = {"queueName": queue_of(job), "podSets": [job_pod_set(job)], **rank.spec(), **limits(job)}
-    return {"apiVersion": V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
+    return {"apiVersion": kueue.V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
 
 
 def follow_owner(owner: Record, rank: Rank | None) -> Change:

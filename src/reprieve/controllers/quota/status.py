@@ -10,15 +10,7 @@ from typing import Any
 from reprieve.configuration import Settings
 from reprieve.controllers.quota.figures import Figures, queue_figures
 from reprieve.controllers.runner import BaseController
-from reprieve.manifests.kinds import (
-    CLUSTER_QUEUES,
-    COHORTS,
-    LOCAL_QUEUES,
-    PRIORITY_CLASSES,
-    QUOTA_WORKLOADS,
-    RESOURCE_FLAVORS,
-    WORKLOAD_PRIORITY_CLASSES,
-)
+from reprieve.manifests import kinds
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.model.conditions import set_condition
@@ -31,7 +23,13 @@ from reprieve.world import World
 GATHER = 0.5
 """For how many seconds changes are gathered before they are counted."""
 _ALL = "all"
-_FOLLOWED = (COHORTS, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES, PRIORITY_CLASSES, QUOTA_WORKLOADS)
+_FOLLOWED = (
+    kinds.COHORTS,
+    kinds.RESOURCE_FLAVORS,
+    kinds.WORKLOAD_PRIORITY_CLASSES,
+    kinds.PRIORITY_CLASSES,
+    kinds.QUOTA_WORKLOADS,
+)
 
 
 class QuotaStatus(BaseController):
@@ -41,8 +39,8 @@ class QuotaStatus(BaseController):
         super().__init__(store, clock)
         self._world = World()
         self._quota = QuotaWorld(self._world, settings or Settings())
-        self._cluster_queues = self.watch_changes(CLUSTER_QUEUES, self._changed)
-        self._local_queues = self.watch_changes(LOCAL_QUEUES, self._changed)
+        self._cluster_queues = self.watch_changes(kinds.CLUSTER_QUEUES, self._changed)
+        self._local_queues = self.watch_changes(kinds.LOCAL_QUEUES, self._changed)
         for resource in _FOLLOWED:
             self.watch_changes(resource, self._changed)
         self._wanted: dict[tuple[Resource, str, str], dict[str, Any]] = {}
@@ -84,7 +82,7 @@ class QuotaStatus(BaseController):
 
     async def _write(self, resource: Resource, namespace: str, name: str) -> None:
         wanted = self._wanted.get((resource, namespace, name))
-        cache = self._cluster_queues if resource is CLUSTER_QUEUES else self._local_queues
+        cache = self._cluster_queues if resource is kinds.CLUSTER_QUEUES else self._local_queues
         queue = cache.get(name, namespace)
         if queue is None:
             self._wanted.pop((resource, namespace, name), None)
@@ -132,6 +130,6 @@ class QuotaStatus(BaseController):
 
 def _only_status(before: Record | None, after: Record) -> bool:
     """Whether only the status of a queue has changed, as this controller itself does; the tree need not know."""
-    if before is None or after.resource not in (CLUSTER_QUEUES, LOCAL_QUEUES):
+    if before is None or after.resource not in (kinds.CLUSTER_QUEUES, kinds.LOCAL_QUEUES):
         return False
     return bool(before.uid == after.uid and before.manifest.spec == after.manifest.spec)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import logging
 from typing import Any
 
@@ -94,7 +95,7 @@ def test_a_controller_sees_what_was_there_and_what_comes() -> None:
             assert reader.maps.by("value", "1") == []
             await store.delete(CONFIG_MAPS, "a", "default")
             await asyncio.sleep(1)
-            assert reader.idle
+            assert (reader.queue.take(math.inf), reader.queue.next_due()) == (None, None)
         assert reader.seen == [("a", "1"), ("a", "2"), ("a", None)]
 
     in_virtual_time(main)

@@ -8,16 +8,19 @@
    same way, so that the last leaves go first.
 """
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
-from reprieve.controllers.owners import OWNABLE, Key, Owners, key_of, key_of_owner, ownership
 from reprieve.controllers.runner import BaseController
+from reprieve.manifests.kinds import EVENTS, RESOURCES, resource_of
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.protocol import FOREGROUND, ORPHAN, Propagation, Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import drop_finalizer, finalizers_of, is_leaving, owner_references, owner_uids, together
+from reprieve.stores.writing import finalizers_of, is_leaving, owner_references, owner_uids, together
 
+Key = tuple[Resource, str, str]
 Standing = Literal["there", "gone", "waits"]
 
 
@@ -26,25 +29,40 @@ class GarbageCollector(BaseController):
 
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
-        self._owners = Owners()
-        for resource in OWNABLE:
-            self._owners.caches[resource] = self.watch_changes(resource, self._changed, {"owner": owner_uids})
+        for resource in RESOURCES.values():
+            if resource is not EVENTS:  # there are many, nobody owns them, and they age by themselves
+                self.watch_changes(resource, self._changed, {"owner": owner_uids})
 
     def _changed(self, before: Record | None, after: Record | None) -> None:
         """Queue what a change may concern: the object itself, what it leaves behind, and owners that wait for it."""
-        if before is not None and after is not None and ownership(before) == ownership(after):
+        if before is not None and after is not None and _ownership(before) == _ownership(after):
             return
         if after is not None and (owner_references(after) or is_leaving(after)):
-            self.enqueue(key_of(after))
+            self.enqueue(_key_of(after))
         if before is not None and (after is None or after.uid != before.uid):
-            for dependent in self._owners.dependents(before.uid):
-                self.enqueue(key_of(dependent))
+            for dependent in self._dependents(before.uid):
+                self.enqueue(_key_of(dependent))
         for record in (before, after):
-            for owner in self._owners.leaving_owners(record) if record is not None else ():
-                self.enqueue(key_of(owner))
+            for owner in self._leaving_owners(record) if record is not None else ():
+                self.enqueue(_key_of(owner))
+
+    def _cached(self, key: Key) -> Record | None:
+        resource, namespace, name = key
+        return self._caches[resource].get(name, namespace) if resource in self._caches else None
+
+    def _dependents(self, uid: str) -> list[Record]:
+        return [dependent for cache in self._caches.values() for dependent in cache.by("owner", uid)]
+
+    def _leaving_owners(self, record: Record) -> Iterator[Record]:
+        """The owners of an object that are being deleted, and may wait for it."""
+        for reference in owner_references(record):
+            key = _key_of_owner(reference, record.namespace)
+            owner = self._cached(key) if key is not None else None
+            if owner is not None and is_leaving(owner) and owner.uid == reference["uid"]:
+                yield owner
 
     async def reconcile(self, key: Key) -> None:
-        record = self._owners.get(key)
+        record = self._cached(key)
         if record is None:
             return
         if is_leaving(record) and ORPHAN in finalizers_of(record):
@@ -55,22 +73,15 @@ class GarbageCollector(BaseController):
             await self._check_owners(record)
 
     async def _orphan_dependents(self, owner: Record) -> None:
-        dependents = list(self._owners.dependents(owner.uid))
-        await together(self._disown(dependent, {owner.uid}) for dependent in dependents)
-        await self._let_go(owner, ORPHAN)
+        await together(self._disown(dependent, {owner.uid}) for dependent in self._dependents(owner.uid))
+        await self.drop_finalizer(owner, ORPHAN)
 
     async def _delete_dependents_first(self, owner: Record) -> None:
-        dependents = list(self._owners.dependents(owner.uid))
+        dependents = self._dependents(owner.uid)
         for dependent in dependents:
-            self.enqueue(key_of(dependent))
+            self.enqueue(_key_of(dependent))
         if not any(_blocks(dependent, owner.uid) for dependent in dependents):
-            await self._let_go(owner, FOREGROUND)
-
-    async def _let_go(self, owner: Record, finalizer: str) -> None:
-        try:
-            await self.modify(owner, lambda data: drop_finalizer(data, finalizer))
-        except NotFound:
-            self.forget(owner)
+            await self.drop_finalizer(owner, FOREGROUND)
 
     async def _check_owners(self, record: Record) -> None:
         """Delete an object that nobody owns any more; disown it from those that go."""
@@ -82,28 +93,21 @@ class GarbageCollector(BaseController):
             await self._disown(record, ending)
             return
         propagation: Propagation = "Background"
-        if "waits" in standings.values() and next(self._owners.dependents(record.uid), None) is not None:
+        if "waits" in standings.values() and self._dependents(record.uid):
             propagation = "Foreground"
         await self.delete(record, propagation=propagation, version=record.version)
 
     async def _standing(self, reference: dict[str, Any], record: Record) -> Standing:
         """How an owner stands; of a kind that nobody here knows, nothing can be said against it."""
-        key = key_of_owner(reference, record.namespace)
+        key = _key_of_owner(reference, record.namespace)
         if key is None:
             return "there"
-        owner = self._owners.get(key) if key[0] in self._owners.caches else None
+        owner = self._cached(key)
         if owner is None or owner.uid != reference["uid"]:
-            owner = await self._live(key)
+            owner = await self.find(*key)
         if owner is None or owner.uid != reference["uid"]:
             return "gone"
         return "waits" if is_leaving(owner) and FOREGROUND in finalizers_of(owner) else "there"
-
-    async def _live(self, key: Key) -> Record | None:
-        resource, namespace, name = key
-        try:
-            return await self.store.get(resource, name, namespace)
-        except NotFound:
-            return None
 
     async def _disown(self, dependent: Record, uids: set[str]) -> None:
         def change(data: dict[str, Any]) -> None:
@@ -115,15 +119,27 @@ class GarbageCollector(BaseController):
         try:
             await self.modify(dependent, change)
         except (NotFound, Conflict):
-            await self._look_again(dependent)
+            now = await self.find(*_key_of(dependent))
+            if now is not None and now.uid == dependent.uid:
+                raise  # it changes all the time
+            self.forget(dependent)  # another one by now has nothing to be disowned from
 
-    async def _look_again(self, dependent: Record) -> None:
-        """It is gone, or another one by now, which has nothing to be disowned from."""
-        now = await self._live(key_of(dependent))
-        if now is None or now.uid != dependent.uid:
-            self.forget(dependent)
-        else:
-            raise Conflict(f"{dependent.unit} changes all the time")
+
+def _key_of(record: Record) -> Key:
+    return record.resource, *record.key
+
+
+def _key_of_owner(reference: dict[str, Any], namespace: str) -> Key | None:
+    """Where an owner is to be found; None: nobody here knows such a kind, or it could not be an owner."""
+    resource = resource_of(reference.get("apiVersion", ""), reference.get("kind", ""))
+    if resource is None or (resource.namespaced and not namespace):
+        return None
+    return resource, namespace if resource.namespaced else "", reference["name"]
+
+
+def _ownership(record: Record) -> tuple[Any, ...]:
+    """All about an object that decides what becomes of it and its dependents."""
+    return record.uid, owner_references(record), finalizers_of(record), is_leaving(record)
 
 
 def _blocks(dependent: Record, uid: str) -> bool:

@@ -27,20 +27,16 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import TRIES, Change
 
 Keys = Callable[[Record], Iterable[Hashable]]
-Concern = Callable[[Record], Any]
-Patience = Callable[[Any], float]
 _ORDINARY = (AlreadyExists, Conflict, NotFound)
 _LONGEST_NAME = 230
 OWNED = b'"ownerReferences"'
 """The mark of what somebody owns."""
-_A_SECOND = 10_000
-"""So many objects are worth a second of waiting."""
 _logger = logging.getLogger(__name__)
 
 
 def patience_for(number: int) -> float:
-    """How long to collect changes for something that is made of so many: what takes longer is looked at less often."""
-    return number / _A_SECOND
+    """Seconds to collect changes for something that is made of so many: what takes longer is looked at less often."""
+    return number / 10_000
 
 
 def earliest(*waits: float | None) -> float | None:
@@ -77,7 +73,6 @@ class BaseController:
         """Set when everything has been listed once."""
         self._caches: dict[Resource, Cache] = {}
         self._signal = asyncio.Event()
-        self._waits = False
 
     async def reconcile(self, key: Any) -> float | None:
         """Bring one key right; what it returns is after how many seconds to look again."""
@@ -89,8 +84,8 @@ class BaseController:
         keys: Keys,
         indexes: Mapping[str, Index] | None = None,
         *,
-        concern: Concern | None = None,
-        patience: Patience | None = None,
+        concern: Callable[[Record], Any] | None = None,
+        patience: Callable[[Any], float] | None = None,
         mark: bytes = b"",
     ) -> Cache:
         """Follow a kind; whenever one of it changes, its keys before and after the change are queued.
@@ -139,11 +134,6 @@ class BaseController:
             for cache in self._caches.values():
                 cache.stop()
 
-    @property
-    def idle(self) -> bool:
-        """Whether there is nothing to do now; something may be due later."""
-        return self._waits and not self._signal.is_set()
-
     async def _follow_all(self) -> None:
         """Bring all caches up to date; a store that cannot be reached is asked until it can."""
         failures = 0
@@ -166,26 +156,22 @@ class BaseController:
         """Until something arrives or is due."""
         due = self.queue.next_due()
         timer = asyncio.get_running_loop().call_at(due, self._signal.set) if due is not None else None
-        self._waits = True
         try:
             await self._signal.wait()
             await asyncio.sleep(GATHER)
         finally:
-            self._waits = False
             if timer is not None:
                 timer.cancel()
 
     async def _try_key(self, key: Hashable) -> None:
         try:
             again = await self.reconcile(key)
-        except _ORDINARY as error:
-            _logger.debug("%s: %s: %s", type(self).__name__, key, error)
-            self.queue.failed(key, _now())
-        except StoreError as error:
-            _logger.warning("%s: %s: %s", type(self).__name__, key, error)
-            self.queue.failed(key, _now())
-        except Exception:
-            _logger.exception("%s: %s failed and is tried again", type(self).__name__, key)
+        except Exception as error:
+            if isinstance(error, StoreError):
+                level = logging.DEBUG if isinstance(error, _ORDINARY) else logging.WARNING
+                _logger.log(level, "%s: %s: %s", type(self).__name__, key, error)
+            else:
+                _logger.exception("%s: %s failed and is tried again", type(self).__name__, key)
             self.queue.failed(key, _now())
         else:
             self.queue.succeeded(key)
@@ -209,6 +195,20 @@ class BaseController:
                 del data["status"]
 
         return await self.modify(record, within, subresource="status", tries=tries)
+
+    async def drop_finalizer(self, record: Record, name: str) -> None:
+        """Let an object go, as far as this finalizer is concerned; that it is gone already is as good."""
+        try:
+            await self.modify(record, lambda data: writing.drop_finalizer(data, name))
+        except NotFound:
+            self.forget(record)
+
+    async def find(self, resource: Resource, namespace: str, name: str) -> Record | None:
+        """An object, asked of the store itself: what is cached may lag behind."""
+        try:
+            return await self.store.get(resource, name, namespace)
+        except NotFound:
+            return None
 
     async def delete(
         self,

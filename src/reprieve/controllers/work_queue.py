@@ -24,9 +24,6 @@ class WorkQueue:
         self._failures: dict[Hashable, int] = {}
         self._sequence = count()
 
-    def __len__(self) -> int:
-        return len(self._ready) + len(self._due)
-
     def add(self, key: Hashable) -> None:
         self._due.pop(key, None)
         self._ready[key] = None
@@ -53,10 +50,6 @@ class WorkQueue:
         if key is not None:
             del self._ready[key]
         return key
-
-    @property
-    def ready(self) -> bool:
-        return bool(self._ready)
 
     def next_due(self) -> float | None:
         """When the first of those that wait for a moment is due."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reprieve.controllers.garbage import GarbageCollector
-from reprieve.controllers.pods.job_indexes import read_indexes, write_indexes
+from reprieve.controllers.pods.job_tally import read_indexes, write_indexes
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.manifests.kinds import JOBS, PODS, find_resource
 from reprieve.model.clock import Clock

@@ -4,20 +4,19 @@ It is named after the template and its kind, and carries what the policy's prior
 that changes or goes later does not change it.
 """
 
-from collections.abc import Mapping
-
 import msgspec
 
 from reprieve.configuration import Settings
 from reprieve.manifests import karmada
 from reprieve.manifests.core import Job
 from reprieve.manifests.meta import ObjectMeta, Reference
-from reprieve.manifests.pods import PodSpec, pod_requests
+from reprieve.manifests.pods import pod_requests
 from reprieve.policies.federation.propagation_policies import Template, select_policy
 from reprieve.world import World
 
 ASKED_ANNOTATION = "reprieve.scheduling/schedule-priority"
 """What the policy asked for when the priority of a binding was resolved: only another wish resolves it again."""
+POLICY_ANNOTATIONS = (karmada.POLICY_ANNOTATION, karmada.POLICY_NAMESPACE_ANNOTATION, karmada.CLUSTER_POLICY_ANNOTATION)
 
 
 def binding_name(kind: str, name: str) -> str:
@@ -49,7 +48,8 @@ def make_binding(world: World, settings: Settings, template: Template) -> karmad
         graceful_eviction_tasks=existing.spec.graceful_eviction_tasks,
         schedule_priority=(existing.spec.schedule_priority if same else None) or wanted.schedule_priority,
     )
-    metadata = msgspec.structs.replace(existing.metadata, annotations={**_unnamed(before), **said})
+    kept = {key: value for key, value in before.items() if key not in POLICY_ANNOTATIONS}
+    metadata = msgspec.structs.replace(existing.metadata, annotations={**kept, **said})
     return msgspec.structs.replace(existing, metadata=metadata, spec=spec)
 
 
@@ -61,29 +61,20 @@ def _spec(
     world: World, template: Template, policy: karmada.PropagationPolicy, asked: karmada.PolicySchedulePriority | None
 ) -> karmada.BindingSpec:
     pods = template.spec.template.spec
-    metadata = template.metadata
     resolved = world.classes.of_binding(asked, pods)
     carried = karmada.BindingSchedulePriority(priority=resolved.value, preemption_policy=resolved.preemption_policy)
+    named = {"namespace": template.namespace, "name": template.name, "uid": template.metadata.uid}
     return karmada.BindingSpec(
-        resource=Reference(
-            api_version=template.api_version,
-            kind=template.kind,
-            namespace=metadata.namespace,
-            name=metadata.name,
-            uid=metadata.uid,
-        ),
+        resource=Reference(api_version=template.api_version, kind=template.kind, **named),
         replicas=template.spec.parallelism if isinstance(template, Job) else template.spec.replicas,
-        replica_requirements=_requirements(pods, metadata.namespace),
+        replica_requirements=karmada.ReplicaRequirements(
+            resource_request=pod_requests(pods),
+            namespace=template.namespace,
+            priority_class_name=pods.priority_class_name,
+        ),
         placement=policy.spec.placement,
         scheduler_name=policy.spec.scheduler_name,
         schedule_priority=carried if asked is not None else None,
-    )
-
-
-def _requirements(pods: PodSpec, namespace: str) -> karmada.ReplicaRequirements:
-    """What one replica asks for."""
-    return karmada.ReplicaRequirements(
-        resource_request=pod_requests(pods), namespace=namespace, priority_class_name=pods.priority_class_name
     )
 
 
@@ -91,8 +82,3 @@ def _named(policy: karmada.PropagationPolicy) -> dict[str, str]:
     if policy.kind == "ClusterPropagationPolicy":
         return {karmada.CLUSTER_POLICY_ANNOTATION: policy.name}
     return {karmada.POLICY_ANNOTATION: policy.name, karmada.POLICY_NAMESPACE_ANNOTATION: policy.namespace}
-
-
-def _unnamed(annotations: Mapping[str, str]) -> dict[str, str]:
-    ours = (karmada.CLUSTER_POLICY_ANNOTATION, karmada.POLICY_ANNOTATION, karmada.POLICY_NAMESPACE_ANNOTATION)
-    return {key: value for key, value in annotations.items() if key not in ours}

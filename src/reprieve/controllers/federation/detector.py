@@ -14,29 +14,21 @@ from typing import Any
 import msgspec
 
 from reprieve.configuration import Settings
-from reprieve.controllers.federation.bindings import ASKED_ANNOTATION, binding_name, make_binding
+from reprieve.controllers.federation.bindings import ASKED_ANNOTATION, POLICY_ANNOTATIONS, binding_name, make_binding
+from reprieve.controllers.pods.templates import PROPAGATION
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests import kinds
-from reprieve.manifests.karmada import (
-    CLUSTER_POLICY_ANNOTATION,
-    POLICY_ANNOTATION,
-    POLICY_NAMESPACE_ANNOTATION,
-    PropagationPolicy,
-    ResourceBinding,
-)
+from reprieve.manifests.karmada import PropagationPolicy, ResourceBinding
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Quantity, Resources
 from reprieve.policies.federation.propagation_policies import select_policy, selected_by
 from reprieve.stores import writing
-from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.world import World
 
 TemplateKey = tuple[str, str, str]
-POLICIES = kinds.PROPAGATION_POLICIES, kinds.CLUSTER_PROPAGATION_POLICIES
 TEMPLATES = (kinds.DEPLOYMENTS, kinds.STATEFUL_SETS, kinds.DAEMON_SETS, kinds.REPLICA_SETS, kinds.JOBS)
-_POLICY_ANNOTATIONS = (POLICY_ANNOTATION, POLICY_NAMESPACE_ANNOTATION, CLUSTER_POLICY_ANNOTATION)
 _OWNED = ("resource", "replicas", "replicaRequirements", "placement", "schedulerName", "schedulePriority")
 
 
@@ -50,7 +42,7 @@ class Detector(BaseController):
         self._settings = settings
         self._world = World()
         self.watch_changes(kinds.PRIORITY_CLASSES, self._mirror)
-        for resource in POLICIES:
+        for resource in PROPAGATION:
             self.watch_changes(resource, self._policy_changed)
         self._templates = {resource.kind: self.watch_changes(resource, self._changed) for resource in TEMPLATES}
         self._bindings = self.watch_changes(kinds.BINDINGS, self._changed)
@@ -81,8 +73,7 @@ class Detector(BaseController):
 
     async def reconcile(self, key: TemplateKey) -> float | None:
         kind, namespace, name = key
-        cache = self._templates.get(kind)
-        template = cache.get(name, namespace) if cache is not None else None
+        template = self._templates[kind].get(name, namespace) if kind in self._templates else None
         binding = self._bindings.get(binding_name(kind, name), namespace)
         if template is None or writing.is_leaving(template):
             await self._remove(binding, kind)
@@ -108,11 +99,10 @@ class Detector(BaseController):
         asked = policy.spec.schedule_priority if policy is not None else None
         if asked is None or self._world.classes.of_binding(asked, template.manifest.spec.template.spec).found:
             return
-        try:
-            name = asked.priority_class_name or template.manifest.spec.template.spec.priority_class_name
-            self._written(await self.store.get(kinds.PRIORITY_CLASSES, name))
-        except NotFound:
-            return
+        name = asked.priority_class_name or template.manifest.spec.template.spec.priority_class_name
+        found = await self.find(kinds.PRIORITY_CLASSES, "", name)
+        if found is not None:
+            self._written(found)
 
     async def _remove(self, binding: Record | None, kind: str) -> None:
         if binding is not None and _is_kept(binding, kind) and not writing.is_leaving(binding):
@@ -140,11 +130,6 @@ def _of_another(binding: Record, template: Record) -> bool:
 # What is written
 
 
-def _plain(value: Any) -> Any:
-    """A typed part of a manifest as JSON has it."""
-    return msgspec.to_builtins(value, enc_hook=_encode)
-
-
 def _encode(value: Any) -> Any:
     if isinstance(value, Resources):
         return value.to_manifest()
@@ -158,10 +143,11 @@ def _data(wanted: ResourceBinding, template: Record) -> dict[str, Any]:
     metadata = {
         "name": wanted.name,
         "namespace": wanted.namespace,
-        "annotations": {key: value for key, value in said.items() if key in (*_POLICY_ANNOTATIONS, ASKED_ANNOTATION)},
+        "annotations": {key: value for key, value in said.items() if key in (*POLICY_ANNOTATIONS, ASKED_ANNOTATION)},
         "ownerReferences": [writing.owner_reference(template)],
     }
-    spec = {key: value for key, value in _plain(wanted.spec).items() if key in _OWNED}
+    plain = msgspec.to_builtins(wanted.spec, enc_hook=_encode)
+    spec = {key: value for key, value in plain.items() if key in _OWNED}
     return {"apiVersion": kinds.BINDINGS.api_version, "kind": kinds.BINDINGS.kind, "metadata": metadata, "spec": spec}
 
 
@@ -177,7 +163,7 @@ def _in_step(wanted: ResourceBinding, template: Record) -> Callable[[dict[str, A
         if not any(owner.get("uid") == template.uid for owner in owners):
             data["metadata"]["ownerReferences"] = [*owners, *fresh["metadata"]["ownerReferences"]]
         said = data["metadata"].setdefault("annotations", {})
-        for name in _POLICY_ANNOTATIONS:
+        for name in POLICY_ANNOTATIONS:
             said.pop(name, None)
         said |= fresh["metadata"]["annotations"]
 

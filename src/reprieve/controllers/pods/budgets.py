@@ -43,19 +43,16 @@ class BudgetController(BaseController):
         return patience_for(self._pods.count("label", _narrowest(budget))) if budget is not None else 0.0
 
     def _covering(self, pod: Record) -> Iterator[Hashable]:
-        for budget in self._budgets.by("namespace", pod.namespace):
-            if _covers(budget, pod):
-                yield budget.key
+        return (budget.key for budget in self._budgets.by("namespace", pod.namespace) if _covers(budget, pod))
 
     def _all_in_namespace(self, record: Record) -> Iterable[Hashable]:
         return (budget.key for budget in self._budgets.by("namespace", record.namespace))
 
     async def reconcile(self, key: Any) -> float | None:
-        namespace, name = key
-        budget = self._budgets.get(name, namespace)
+        budget = self._budgets.get(key[1], key[0])
         if budget is None or is_leaving(budget):
             return None
-        pods = self._covered(budget)
+        pods = [pod for pod in self._pods.by("label", _narrowest(budget)) if _covers(budget, pod)]
         now = self.clock()
         disrupted = _still_disrupted(budget, pods, now)
         await self.modify_status(
@@ -63,10 +60,6 @@ class BudgetController(BaseController):
         )
         ends = [moment_of(moment) + _REMEMBERED for moment in disrupted.values()]
         return (min(ends) - now).total_seconds() if ends else None
-
-    def _covered(self, budget: Record) -> list[Record]:
-        candidates = self._pods.by("label", _narrowest(budget))
-        return [pod for pod in candidates if _covers(budget, pod)]
 
     def _write_status(
         self, status: dict[str, Any], budget: Record, pods: list[Record], disrupted: dict[str, str], now: datetime
@@ -77,25 +70,22 @@ class BudgetController(BaseController):
         allowed = max(0, healthy - desired) if expected else 0
         status |= {"expectedPods": expected, "desiredHealthy": desired}
         status |= {"currentHealthy": healthy, "disruptionsAllowed": allowed}
-        status["observedGeneration"] = budget.metadata.get("generation", 1)
+        status["observedGeneration"] = generation = budget.metadata.get("generation", 1)
         status["disruptedPods"] = disrupted
         if not disrupted:
             del status["disruptedPods"]
-        reason = "SufficientPods" if allowed else "InsufficientPods"
-        message, generation = texts.enough_pods(healthy, desired), status["observedGeneration"]
-        set_condition(
-            status, "DisruptionAllowed", str(allowed > 0), reason, message, now=now, observedGeneration=generation
+        said = (
+            str(allowed > 0),
+            "SufficientPods" if allowed else "InsufficientPods",
+            texts.enough_pods(healthy, desired),
         )
+        set_condition(status, "DisruptionAllowed", *said, now=now, observedGeneration=generation)
 
     def _expected(self, spec: PodDisruptionBudgetSpec, pods: list[Record]) -> int:
         """Each controller counts once, with what it is to have; a pod without one counts for itself."""
         if spec.max_unavailable is None and not str(spec.min_available).endswith("%"):
             return len(pods)
-        scales: dict[str, int] = {}
-        for pod in pods:
-            uid, number = self._scale(pod)
-            scales[uid] = number
-        return sum(scales.values())
+        return sum(dict(map(self._scale, pods)).values())
 
     def _scale(self, pod: Record) -> tuple[str, int]:
         """The topmost controller of a pod that says how many there are to be, and how many."""
@@ -150,9 +140,8 @@ def _labels(pod: Record) -> Iterator[Hashable]:
 
 
 def _health(pod: Record) -> tuple[Any, ...]:
-    metadata = pod.metadata
-    owners = metadata.get("ownerReferences")
-    return is_ready(pod), is_leaving(pod), is_finished(pod), metadata.get("labels"), owners
+    said = pod.metadata.get("labels"), pod.metadata.get("ownerReferences")
+    return is_ready(pod), is_leaving(pod), is_finished(pod), *said
 
 
 def _size(controller: Record) -> tuple[Any, ...]:

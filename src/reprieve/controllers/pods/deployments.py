@@ -23,7 +23,6 @@ from reprieve.stores.records import Record
 from reprieve.texts import controllers as texts
 
 _HASH = "pod-template-hash"
-_DEFAULT_HISTORY = 10
 
 
 class DeploymentController(TemplateController):
@@ -36,13 +35,12 @@ class DeploymentController(TemplateController):
         self.watch_policies(self._deployments)
 
     async def reconcile(self, key: Any) -> None:
-        namespace, name = key
-        deployment = self._deployments.get(name, namespace)
+        deployment = self._deployments.get(key[1], key[0])
         if deployment is None or writing.is_leaving(deployment) or self.is_federated(deployment):
             return
         current = await self._scaled(deployment)
         owned = [each for each in self._sets.by("owner", deployment.uid) if each.uid != current.uid]
-        await writing.together(self._scale(each, 0) for each in owned)
+        await writing.together(self.modify(each, lambda data: data["spec"].update(replicas=0)) for each in owned)
         await self._forget_old(deployment, owned)
         sets = [each for each in self._sets.by("owner", deployment.uid) if not writing.is_leaving(each)]
         await self.modify_status(deployment, lambda status: self._write_status(status, deployment, current, sets))
@@ -52,27 +50,21 @@ class DeploymentController(TemplateController):
         spec = deployment.data["spec"]
         name = f"{deployment.name}-{_hash_of(spec['template'])}"
         known = self._sets.get(name, deployment.namespace)
-        if known is None or writing.is_leaving(known) or not _may_be_of(known, deployment):
+        if known is None or writing.is_leaving(known) or writing.controller_uid(known) not in ("", deployment.uid):
             return await self.create(REPLICA_SETS, _replica_set(deployment, name))  # refused as long as it is another's
 
         def change(data: dict[str, Any]) -> None:
             data["spec"]["replicas"] = spec.get("replicas", 1)
             if writing.controller_of(known) is None:
-                data["metadata"]["ownerReferences"] = [
-                    *writing.owner_references(known),
-                    writing.owner_reference(deployment),
-                ]
+                owners = [*writing.owner_references(known), writing.owner_reference(deployment)]
+                data["metadata"]["ownerReferences"] = owners
 
         return await self.modify(known, change)
 
-    async def _scale(self, replica_set: Record, replicas: int) -> None:
-        await self.modify(replica_set, lambda data: data["spec"].update(replicas=replicas))
-
     async def _forget_old(self, deployment: Record, old: list[Record]) -> None:
-        limit = deployment.data["spec"].get("revisionHistoryLimit", _DEFAULT_HISTORY)
-        empty = [
-            each for each in old if not each.data.get("status", {}).get("replicas") and not writing.is_leaving(each)
-        ]
+        limit = deployment.data["spec"].get("revisionHistoryLimit", 10)
+        staying = [each for each in old if not writing.is_leaving(each)]
+        empty = [each for each in staying if not each.data.get("status", {}).get("replicas")]
         youngest_first = writing.oldest_first(empty)[::-1]
         await writing.together(self.delete(each) for each in youngest_first[limit:])
 
@@ -89,11 +81,6 @@ class DeploymentController(TemplateController):
         set_condition(status, "Available", str(enough), reason, message, now=self.clock())
 
 
-def _may_be_of(replica_set: Record, deployment: Record) -> bool:
-    """Whether it is this Deployment's, or nobody's."""
-    return writing.controller_uid(replica_set) in ("", deployment.uid)
-
-
 def _hash_of(template: dict[str, Any]) -> str:
     written = msgspec.json.encode(template, order="deterministic")
     return hashlib.sha256(written).hexdigest()[:10]
@@ -104,16 +91,11 @@ def _replica_set(deployment: Record, name: str) -> dict[str, Any]:
     template, hashed = spec["template"], {_HASH: name.rpartition("-")[2]}
     metadata = template.get("metadata", {})
     labels = {**metadata.get("labels", {}), **hashed}
-    selector = spec.get("selector", {})
+    owners, selector = [writing.owner_reference(deployment)], spec.get("selector", {})
     return {
         "apiVersion": REPLICA_SETS.api_version,
         "kind": REPLICA_SETS.kind,
-        "metadata": {
-            "name": name,
-            "namespace": deployment.namespace,
-            "labels": labels,
-            "ownerReferences": [writing.owner_reference(deployment)],
-        },
+        "metadata": {"name": name, "namespace": deployment.namespace, "labels": labels, "ownerReferences": owners},
         "spec": {
             "replicas": spec.get("replicas", 1),
             "minReadySeconds": spec.get("minReadySeconds", 0),

@@ -11,7 +11,6 @@ from reprieve.model.conditions import condition_of, find_condition, has_conditio
 from reprieve.stores.records import Record
 from reprieve.texts import controllers as texts
 
-_DEFAULT_LIMIT = 6
 _TARGET = "FailureTarget"
 """The condition that says a Job is going to fail, before its pods are ended for it: what they told is not lost."""
 
@@ -41,7 +40,7 @@ def is_written(job: Record, verdict: JobVerdict) -> bool:
 
 def _failed_too_often(job: Record, tally: Tally) -> JobVerdict | None:
     spec = job.data["spec"]
-    limit = spec.get("backoffLimit", _DEFAULT_LIMIT)
+    limit = spec.get("backoffLimit", 6)
     if tally.failed > limit:
         return JobVerdict("Failed", "BackoffLimitExceeded", texts.backoff_limit_exceeded(tally.failed, limit))
     if spec["template"]["spec"].get("restartPolicy") == "OnFailure":

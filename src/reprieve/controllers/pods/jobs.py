@@ -13,13 +13,12 @@ from itertools import islice
 from typing import Any
 
 from reprieve.controllers.pods import job_status, templates
-from reprieve.controllers.pods.job_indexes import give_index, index_of
-from reprieve.controllers.pods.job_tally import TRACKING, Tally
+from reprieve.controllers.pods.job_status import write_status
+from reprieve.controllers.pods.job_tally import TRACKING, Tally, index_of, with_index
 from reprieve.controllers.runner import earliest, own_key, patience_for
 from reprieve.manifests.kinds import JOBS, PODS
 from reprieve.model.clock import Clock
 from reprieve.stores import writing
-from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 
@@ -40,8 +39,7 @@ class JobController(templates.TemplateController):
         self.watch_policies(self._jobs)
 
     async def reconcile(self, key: Any) -> float | None:
-        namespace, name = key
-        job = self._jobs.get(name, namespace)
+        job = self._jobs.get(key[1], key[0])
         await self._release_orphans(key, job)
         if job is None or self._is_not_ours(job):
             return None
@@ -72,9 +70,7 @@ class JobController(templates.TemplateController):
         elif verdict is None or job_status.is_written(job, verdict):
             await writing.together(self.delete(pod) for pod in tally.active)
         tally = Tally(job, self._pods_of(job))
-        written = await self.modify_status(
-            job, lambda status: job_status.write_status(status, job, tally, verdict, now), tries=1
-        )
+        written = await self.modify_status(job, lambda status: write_status(status, job, tally, verdict, now), tries=1)
         await self._release(tally.to_release)
         for kind, reason, message in job_status.news(job, written):
             await self.tell(written, reason, message, kind=kind)
@@ -102,10 +98,7 @@ class JobController(templates.TemplateController):
         if tally.indexed:
             taken = tally.completed | {index_of(pod) for pod in present}
             free = (index for index in range(tally.completions or 0) if index not in taken)
-            indexes = list(islice(free, number))
-            pods = pods[: len(indexes)]
-            for pod, index in zip(pods, indexes, strict=True):
-                give_index(pod, index)
+            pods = [with_index(_new_pod(job), index) for index in islice(free, number)]
         await self.create_pods(job, pods)
 
     async def _clean_up(self, job: Record) -> float | None:
@@ -126,25 +119,11 @@ class JobController(templates.TemplateController):
         uid = job.uid if job is not None else None
         orphans = [pod for pod in self._pods.by("job", key) if writing.controller_uid(pod) != uid and _is_held(pod)]
         if orphans:
-            now = await self._uid_now(key)
-            await self._release([pod for pod in orphans if writing.controller_uid(pod) != now])
-
-    async def _uid_now(self, key: Any) -> str | None:
-        """The Job of that name, asked of the store itself: what is cached may lag behind."""
-        namespace, name = key
-        try:
-            return (await self.store.get(JOBS, name, namespace)).uid
-        except NotFound:
-            return None
+            now = await self.find(JOBS, *key)
+            await self._release([pod for pod in orphans if now is None or writing.controller_uid(pod) != now.uid])
 
     async def _release(self, pods: list[Record]) -> None:
-        await writing.together(self._release_one(pod) for pod in pods if _is_held(pod))
-
-    async def _release_one(self, pod: Record) -> None:
-        try:
-            await self.modify(pod, lambda data: writing.drop_finalizer(data, TRACKING))
-        except NotFound:
-            self.forget(pod)
+        await writing.together(self.drop_finalizer(pod, TRACKING) for pod in pods if _is_held(pod))
 
 
 def _jobs_of(pod: Record) -> Iterator[tuple[str, str]]:

@@ -34,8 +34,7 @@ class ReplicaSetController(templates.TemplateController):
         self.watch_policies(self._sets)
 
     async def reconcile(self, key: Any) -> float | None:
-        namespace, name = key
-        replica_set = self._sets.get(name, namespace)
+        replica_set = self._sets.get(key[1], key[0])
         if replica_set is None or is_leaving(replica_set) or self.is_federated(replica_set):
             return None
         wait = await self._bring_to_size(replica_set)
@@ -56,8 +55,7 @@ class ReplicaSetController(templates.TemplateController):
         active = [pod for pod in pods if templates.is_active(pod)]
         missing = replica_set.data["spec"].get("replicas", 1) - len(active)
         if missing < 0:
-            surplus = sorted(active, key=templates.first_to_go)[:-missing]
-            await together(self.delete(pod) for pod in surplus)
+            await together(self.delete(pod) for pod in sorted(active, key=templates.first_to_go)[:-missing])
         if missing <= 0:
             return None
         failures = sum(templates.phase_of(pod) == "Failed" and not templates.was_disrupted(pod) for pod in pods)
@@ -71,12 +69,8 @@ class ReplicaSetController(templates.TemplateController):
     async def _forget_failures(self, replica_set: Record) -> None:
         now = self.clock()
         pods = self._pods.by("owner", replica_set.uid)
-        old = [
-            pod
-            for pod in pods
-            if templates.is_finished(pod) and not is_leaving(pod) and templates.finished_at(pod) + _KEPT < now
-        ]
-        await together(self.delete(pod) for pod in old)
+        ended = [pod for pod in pods if templates.is_finished(pod) and not is_leaving(pod)]
+        await together(self.delete(pod) for pod in ended if templates.finished_at(pod) + _KEPT < now)
 
 
 def _available(replica_set: Record, pods: list[Record], now: datetime) -> tuple[int, float | None]:

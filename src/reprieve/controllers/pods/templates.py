@@ -7,16 +7,16 @@ from typing import Any
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGATION_POLICIES
 from reprieve.model.backoff import Backoff
-from reprieve.model.clock import Clock, moment_of
+from reprieve.model.clock import moment_of
 from reprieve.model.conditions import condition_of, has_condition
 from reprieve.policies.federation.propagation_policies import selected_by
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import StoreError
-from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving, owner_reference, together
 from reprieve.texts import controllers as texts
 
+PROPAGATION = PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES
 _BACK_OFF = Backoff(first=10.0, longest=360.0)
 
 
@@ -51,16 +51,8 @@ def was_disrupted(pod: Record) -> bool:
 
 def standing(pod: Record) -> tuple[Any, ...]:
     """All about a pod that its controller cares for."""
-    metadata = pod.metadata
-    return (
-        phase_of(pod),
-        is_leaving(pod),
-        is_ready(pod),
-        was_disrupted(pod),
-        restarts(pod),
-        metadata.get("finalizers"),
-        metadata.get("ownerReferences"),
-    )
+    held = pod.metadata.get("finalizers"), pod.metadata.get("ownerReferences")
+    return phase_of(pod), is_leaving(pod), is_ready(pod), was_disrupted(pod), restarts(pod), *held
 
 
 def container_statuses(pod: Record) -> list[dict[str, Any]]:
@@ -87,8 +79,7 @@ def wait_after_failures(pods: Iterable[Record], failures: int, now: datetime) ->
     failed = [pod for pod in pods if phase_of(pod) == "Failed" and not was_disrupted(pod)]
     if not failed or not failures:
         return 0.0
-    last: datetime = max(map(finished_at, failed))
-    due = last + timedelta(seconds=_BACK_OFF.wait(failures))
+    due = max(map(finished_at, failed)) + timedelta(seconds=_BACK_OFF.wait(failures))
     return max(0.0, (due - now).total_seconds())
 
 
@@ -119,10 +110,6 @@ def make_pod(
 class TemplateController(BaseController):
     """A controller of templates; those that a propagation policy selects are for member clusters, and left alone."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        super().__init__(store, clock)
-        self._policies: list[Cache] = []
-
     async def create_pods(self, owner: Record, pods: Iterable[Mapping[str, Any]]) -> None:
         """Create pods together; their owner is told why that cannot be done."""
         try:
@@ -131,17 +118,15 @@ class TemplateController(BaseController):
             await self.tell(owner, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
             raise
 
-    def watch_policies(self, *templates: Cache) -> None:
+    def watch_policies(self, templates: Cache) -> None:
         """Follow the policies too: a template that is selected, or no longer, is looked at again."""
 
         def keys(policy: Record) -> list[tuple[str, str]]:
-            every = (template for cache in templates for template in cache)
-            return [template.key for template in every if selected_by(policy.manifest, template.manifest)]
+            return [template.key for template in templates if selected_by(policy.manifest, template.manifest)]
 
-        for resource in (PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES):
-            self._policies.append(self.watch(resource, keys))
+        for resource in PROPAGATION:
+            self.watch(resource, keys)
 
     def is_federated(self, template: Record) -> bool:
-        return any(
-            selected_by(policy.manifest, template.manifest) for policies in self._policies for policy in policies
-        )
+        policies = (policy for resource in PROPAGATION for policy in self._caches[resource])
+        return any(selected_by(policy.manifest, template.manifest) for policy in policies)

@@ -53,12 +53,8 @@ def holds_quota(workload: Record) -> bool:
 
 def may_run(workload: Record) -> bool:
     """Whether its pods may start, or go on."""
-    return (
-        holds_quota(workload)
-        and has_condition(workload.data, "Admitted")
-        and not is_evicted(workload)
-        and not writing.is_leaving(workload)
-    )
+    leaves = is_evicted(workload) or writing.is_leaving(workload)
+    return holds_quota(workload) and has_condition(workload.data, "Admitted") and not leaves
 
 
 def why_evicted(workload: Record) -> tuple[str, str]:
@@ -72,10 +68,8 @@ def why_evicted(workload: Record) -> tuple[str, str]:
 def set_condition(data: dict[str, Any], kind: str, status: str, reason: str, message: str, now: datetime) -> None:
     """A condition of a workload; its time is precise, because who got quota last is asked to leave first."""
     generation = data["metadata"].get("generation")
-    more = {"observedGeneration": generation} if generation else {}
-    conditions.set_condition(
-        data.setdefault("status", {}), kind, status, reason, message, now=now, precise=True, **more
-    )
+    how: dict[str, Any] = {"now": now, "precise": True, **({"observedGeneration": generation} if generation else {})}
+    conditions.set_condition(data.setdefault("status", {}), kind, status, reason, message, **how)
 
 
 def evict(reason: str, message: str, now: datetime) -> Change:
@@ -95,7 +89,8 @@ def release(now: datetime) -> Change:
     def change(data: dict[str, Any]) -> None:
         if status_of(data).get("admission") is None or not has_condition(data, "Evicted"):
             return
-        _add_past_seconds(data, now)
+        if data["spec"].get("maximumExecutionTimeSeconds") is not None:  # only then is it counted how long it has run
+            data["status"][PAST_SECONDS] = int(seconds_run(data, now))
         del data["status"]["admission"]
         active = is_active(data)
         reason = condition_of(data, "Evicted").get("reason", "Pending")
@@ -108,16 +103,9 @@ def release(now: datetime) -> Change:
     return change
 
 
-def _add_past_seconds(data: dict[str, Any], now: datetime) -> None:
-    """Only a workload whose time is limited counts for how long it has run."""
-    if data["spec"].get("maximumExecutionTimeSeconds") is not None:
-        data["status"][PAST_SECONDS] = int(seconds_run(data, now))
-
-
 def seconds_run(data: dict[str, Any], now: datetime) -> float:
     """For how long it has been admitted, in all its turns."""
-    status = status_of(data)
-    past = float(status.get(PAST_SECONDS) or 0)
+    past = float(status_of(data).get(PAST_SECONDS) or 0)
     admitted = condition_of(data, "Admitted")
     if admitted.get("status") != "True" or not admitted.get("lastTransitionTime"):
         return past
@@ -138,12 +126,12 @@ def reactivate(message: str, now: datetime) -> Change:
     return change
 
 
-def finish(message: str, now: datetime, reason: str = "JobFinished") -> Change:
+def finish(message: str, now: datetime) -> Change:
     """What has finished holds no quota any more; nothing takes that back."""
 
     def change(data: dict[str, Any]) -> None:
         if not has_condition(data, "Finished"):
-            set_condition(data, "Finished", "True", reason, message, now)
+            set_condition(data, "Finished", "True", "JobFinished", message, now)
 
     return change
 

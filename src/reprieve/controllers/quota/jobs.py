@@ -15,8 +15,8 @@ from typing import Any
 
 from reprieve.controllers.pods.templates import is_finished
 from reprieve.controllers.quota import conditions as standing
-from reprieve.controllers.quota import priority, shapes
-from reprieve.controllers.quota.owners import QuotaOwners
+from reprieve.controllers.quota import shapes
+from reprieve.controllers.quota.owners import ClassName, QuotaOwners, class_named
 from reprieve.controllers.runner import OWNED, controller_key, own_key
 from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
@@ -37,7 +37,7 @@ class QuotaJobs(QuotaOwners):
         self._pods = self.watch(PODS, controller_key("Job"), {"owner": by_controller}, concern=_ended, mark=OWNED)
         self.watch_policies(self._jobs)
 
-    def naming(self, class_name: priority.ClassName) -> Iterable[Hashable]:
+    def naming(self, class_name: ClassName) -> Iterable[Hashable]:
         return [job.key for job in self._jobs.by("class", class_name)]
 
     def on_flavor(self, name: str) -> Iterable[Hashable]:
@@ -45,8 +45,7 @@ class QuotaJobs(QuotaOwners):
         return [key for workload in admitted for key in controller_key("Job")(workload)]
 
     async def reconcile(self, key: tuple[str, str]) -> None:
-        namespace, name = key
-        job = self._jobs.get(name, namespace)
+        job = self._jobs.get(key[1], key[0])
         workload = None
         for each in self._workloads.by("owner", key):
             if job is not None and controller_uid(each) == job.uid and not is_leaving(job):
@@ -62,7 +61,8 @@ class QuotaJobs(QuotaOwners):
             if not done and self._is_ours(job):
                 await self._queue(job)
         elif done or standing.is_finished(workload):
-            await self._finish(job, workload, failed=done == "Failed")
+            if not self._unfinished(job.uid):
+                await self.finish(workload, texts.finished(job.name, failed=done == "Failed"))
         elif is_leaving(workload):
             if await self._stop(job, workload, texts.NOT_ADMITTED):
                 await self.let_go(workload)
@@ -84,7 +84,7 @@ class QuotaJobs(QuotaOwners):
 
     async def _queue(self, job: Record) -> None:
         job = await self._hold(job, texts.NOT_ADMITTED)
-        rank = await self.rank(job, priority.class_named(job, job.data["spec"]["template"]["spec"]))
+        rank = await self.rank(job, class_named(job, job.data["spec"]["template"]["spec"]))
         if rank is not None:
             await self.ask(job, shapes.job_workload(job, rank))
 
@@ -99,9 +99,8 @@ class QuotaJobs(QuotaOwners):
                 return  # admitted meanwhile: what was admitted is compared when the Job starts
             spec = data["spec"]
             spec["queueName"] = shapes.queue_of(job)
-            shapes.set_or_drop(
-                spec, "maximumExecutionTimeSeconds", shapes.limits(job).get("maximumExecutionTimeSeconds")
-            )
+            longest = shapes.limits(job).get("maximumExecutionTimeSeconds")
+            shapes.set_or_drop(spec, "maximumExecutionTimeSeconds", longest)
             if not shapes.same(spec["podSets"], [wanted := shapes.job_pod_set(job)]):
                 spec["podSets"] = [wanted]
 
@@ -109,7 +108,7 @@ class QuotaJobs(QuotaOwners):
 
     async def _follow_always(self, job: Record, workload: Record) -> Record:
         """What may change whether it holds quota or not: who is more important, and what it says about preemption."""
-        rank = await self.rank(job, priority.class_named(job, shapes.original(workload)["template"]["spec"]))
+        rank = await self.rank(job, class_named(job, shapes.original(workload)["template"]["spec"]))
         return await self.modify(workload, shapes.follow_owner(job, rank))
 
     async def _hold(self, job: Record, why: str) -> Record:
@@ -134,7 +133,9 @@ class QuotaJobs(QuotaOwners):
 
     async def _start(self, job: Record, workload: Record, place: shapes.JobPlacement) -> None:
         if not self._is_what_was_admitted(job, workload, place):
-            return await self._ask_again(workload)
+            evict = standing.evict("JobChanged", texts.CHANGED_WHILE_ADMITTED, self.clock())
+            await self.modify(workload, evict, subresource="status")
+            return None
         if shapes.same(job.data["spec"]["template"], shapes.placed_template(job, workload, place)):
             return await self._let_run(job, workload, place)
         held = await self._hold(job, texts.NOT_ADMITTED)
@@ -160,13 +161,7 @@ class QuotaJobs(QuotaOwners):
             return
         running = await self.modify(job, start)
         if not running.data["spec"].get("suspend"):
-            queue = (standing.admission_of(workload) or {}).get("clusterQueue", "")
-            pods = shapes.job_count(running.data["spec"])
-            await self.tell(running, "Started", texts.started(queue, pods, shapes.flavors_of(workload)))
-
-    async def _ask_again(self, workload: Record) -> None:
-        evict = standing.evict("JobChanged", texts.CHANGED_WHILE_ADMITTED, self.clock())
-        await self.modify(workload, evict, subresource="status")
+            await self.tell_started(running, workload, shapes.job_count(running.data["spec"]))
 
     # It has to leave
 
@@ -195,13 +190,6 @@ class QuotaJobs(QuotaOwners):
             return None
         return await self.modify_status(job, _not_started)
 
-    async def _finish(self, job: Record, workload: Record, *, failed: bool) -> None:
-        if self._unfinished(job.uid):
-            return
-        message = texts.finished(job.name, failed=failed)
-        workload = await self.modify(workload, standing.finish(message, self.clock()), subresource="status")
-        await self.modify(workload, standing.without_finalizer)
-
 
 def _ended(pod: Record) -> tuple[Any, ...]:
     """All about a pod that its Job's quota depends on."""
@@ -209,7 +197,7 @@ def _ended(pod: Record) -> tuple[Any, ...]:
 
 
 def _class_of(job: Record) -> Iterable[Hashable]:
-    return (priority.class_named(job, job.data["spec"]["template"]["spec"]),) if shapes.queue_of(job) else ()
+    return (class_named(job, job.data["spec"]["template"]["spec"]),) if shapes.queue_of(job) else ()
 
 
 def _suspended(data: Data) -> bool:

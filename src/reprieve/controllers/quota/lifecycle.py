@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.runner import BaseController, own_key
@@ -19,14 +19,8 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving, owner_references
 from reprieve.texts import controllers as texts
 
-_DRAIN = "HoldAndDrain"
-
-
-class Cause(NamedTuple):
-    """Why a workload has to leave."""
-
-    reason: str
-    message: str
+Cause = tuple[str, str]
+"""Reason and message."""
 
 
 class QuotaLifecycle(BaseController):
@@ -61,9 +55,9 @@ class QuotaLifecycle(BaseController):
     async def _check(self, workload: Record) -> float | None:
         cause = self._cause(workload)
         if cause is not None:
-            evict = standing.evict(cause.reason, cause.message, self.clock())
-            evicted = await self.modify(workload, evict, subresource="status")
-            await self.tell(evicted, f"EvictedDueTo{cause.reason}", cause.message)
+            reason, message = cause
+            evicted = await self.modify(workload, standing.evict(*cause, self.clock()), subresource="status")
+            await self.tell(evicted, f"EvictedDueTo{reason}", message)
             return None
         left = self._seconds_left(workload)
         if left is None or left > 0:
@@ -72,14 +66,15 @@ class QuotaLifecycle(BaseController):
         return None
 
     def _cause(self, workload: Record) -> Cause | None:
+        """Why a workload has to leave."""
         if not standing.is_active(workload.data):
             return _why_inactive(workload)
         queue = self._cluster_queues.get((standing.admission_of(workload) or {}).get("clusterQueue", ""))
         if queue is not None and _drains(queue):
-            return Cause("ClusterQueueStopped", texts.queue_drained("ClusterQueue", queue.name))
+            return "ClusterQueueStopped", texts.queue_drained("ClusterQueue", queue.name)
         local = self._local_queues.get(workload.data["spec"].get("queueName", ""), workload.namespace)
         if local is not None and _drains(local):
-            return Cause("LocalQueueStopped", texts.queue_drained("LocalQueue", local.name))
+            return "LocalQueueStopped", texts.queue_drained("LocalQueue", local.name)
         return None
 
     def _seconds_left(self, workload: Record) -> float | None:
@@ -108,19 +103,18 @@ class QuotaLifecycle(BaseController):
         """What is active again starts anew: what made it inactive, and how long it ran before, no longer counts."""
         requeued = condition_of(workload.data, "Requeued")
         if requeued.get("status") == "False" and requeued.get("reason") == standing.DEACTIVATED:
-            change = standing.reactivate(texts.REACTIVATED, self.clock())
-            await self.modify(workload, change, subresource="status")
+            await self.modify(workload, standing.reactivate(texts.REACTIVATED, self.clock()), subresource="status")
 
 
 def _why_inactive(workload: Record) -> Cause:
     target = condition_of(workload.data, "DeactivationTarget")
     if target.get("status") != "True":
-        return Cause(standing.DEACTIVATED, texts.DEACTIVATED)
-    return Cause(f"{standing.DEACTIVATED}DueTo{target['reason']}", target.get("message", ""))
+        return standing.DEACTIVATED, texts.DEACTIVATED
+    return f"{standing.DEACTIVATED}DueTo{target['reason']}", target.get("message", "")
 
 
 def _drains(queue: Record) -> bool:
-    return bool(queue.data.get("spec", {}).get("stopPolicy") == _DRAIN)
+    return bool(queue.data.get("spec", {}).get("stopPolicy") == "HoldAndDrain")
 
 
 def _cluster_queue(workload: Record) -> Iterable[Hashable]:

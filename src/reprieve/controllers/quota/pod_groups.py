@@ -12,10 +12,7 @@ from typing import Any
 
 import msgspec
 
-from reprieve.controllers.quota.conditions import FINALIZER
-from reprieve.controllers.quota.priority import Rank
-from reprieve.controllers.quota.shapes import MAIN, carried_annotations, limits, queue_of, workload_name
-from reprieve.manifests.kueue import V1BETA2
+from reprieve.controllers.quota.shapes import MAIN, make_workload, queue_of, workload_name
 from reprieve.manifests.priorities import parse_integer
 from reprieve.stores.api.mutations import ADMISSION_GATE
 from reprieve.stores.records import Record
@@ -77,11 +74,11 @@ def _template(pod: Record) -> Data:
     """The pod as it would be made anew, without the gate that holds it."""
     metadata = {name: pod.metadata[name] for name in ("labels", "annotations") if pod.metadata.get(name)}
     spec = dict(pod.data["spec"])
-    gates = [gate for gate in spec.pop("schedulingGates", ()) if gate["name"] != ADMISSION_GATE]
-    return {"metadata": metadata, "spec": spec | ({"schedulingGates": gates} if gates else {})}
+    drop_gate(spec)
+    return {"metadata": metadata, "spec": spec}
 
 
-def pod_sets(pods: list[Record]) -> list[Data]:
+def _pod_sets(pods: list[Record]) -> list[Data]:
     if len(pods) == 1 and not group_of(pods[0]):
         return [{"name": MAIN, "count": 1, "template": _template(pods[0])}]
     shapes: dict[str, list[Record]] = {}
@@ -90,23 +87,14 @@ def pod_sets(pods: list[Record]) -> list[Data]:
     return [{"name": name, "count": len(same), "template": _template(same[0])} for name, same in shapes.items()]
 
 
-def pods_workload(name: str, pods: list[Record], rank: Rank) -> Data:
+def pods_workload(name: str, pods: list[Record], rank: Data) -> Data:
     """The Workload of pods that wait; the first of them speaks for all."""
-    first = pods[0]
-    metadata = {
-        "name": name,
-        "namespace": first.namespace,
-        "annotations": carried_annotations(first.annotations),
-        "ownerReferences": [owner_reference(pod, controller=False) for pod in pods],
-        "finalizers": [FINALIZER],
-    }
-    spec = {"queueName": queue_of(first), "podSets": pod_sets(pods), **rank.spec(), **limits(first)}
-    return {"apiVersion": V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
+    workload = make_workload(name, pods[0], _pod_sets(pods), rank)
+    workload["metadata"]["ownerReferences"] = [owner_reference(pod, controller=False) for pod in pods]
+    return workload
 
 
-def without_gate(data: Data) -> None:
-    gates = [gate for gate in data["spec"].get("schedulingGates", ()) if gate["name"] != ADMISSION_GATE]
+def drop_gate(spec: Data) -> None:
+    gates = [gate for gate in spec.pop("schedulingGates", ()) if gate["name"] != ADMISSION_GATE]
     if gates:
-        data["spec"]["schedulingGates"] = gates
-    else:
-        data["spec"].pop("schedulingGates", None)
+        spec["schedulingGates"] = gates

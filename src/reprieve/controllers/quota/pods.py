@@ -12,8 +12,8 @@ from typing import Any
 from reprieve.controllers.pods.templates import is_finished
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import pod_groups as groups
-from reprieve.controllers.quota import priority, shapes
-from reprieve.controllers.quota.owners import QuotaOwners
+from reprieve.controllers.quota import shapes
+from reprieve.controllers.quota.owners import ClassName, QuotaOwners, class_named
 from reprieve.manifests.kinds import PODS, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
@@ -35,19 +35,18 @@ class QuotaPods(QuotaOwners):
         self._pods = self.watch(PODS, groups.workload_of, indexes, concern=_concern, mark=_MARK)
         self._workloads = self.watch(QUOTA_WORKLOADS, _of_pods)
 
-    def naming(self, class_name: priority.ClassName) -> Iterable[Hashable]:
+    def naming(self, class_name: ClassName) -> Iterable[Hashable]:
         return [key for pod in self._pods.by("class", class_name) for key in groups.workload_of(pod)]
 
     def on_flavor(self, name: str) -> Iterable[Hashable]:
         return [each.key for each in self._workloads if name in shapes.flavors_of(each) and groups.members_of(each)]
 
     async def reconcile(self, key: tuple[str, str]) -> None:
-        namespace, name = key
-        workload = self._workloads.get(name, namespace)
+        workload = self._workloads.get(key[1], key[0])
         pods = oldest_first(self._pods.by("workload", key))
         if workload is None:
             waiting = [pod for pod in pods if groups.is_gated(pod) and not is_leaving(pod) and not is_finished(pod)]
-            await self._queue(name, waiting)
+            await self._queue(key[1], waiting)
             return
         uids = groups.members_of(workload)
         if uids:
@@ -75,7 +74,7 @@ class QuotaPods(QuotaOwners):
         if not pods:
             await self.let_go(workload)
         elif not left:
-            await self._finish(workload)
+            await self.finish(workload, texts.PODS_FINISHED)
         elif standing.is_finished(workload):
             return
         elif is_leaving(workload):
@@ -124,11 +123,10 @@ class QuotaPods(QuotaOwners):
 
         def start(data: dict[str, Any]) -> None:
             place.into(data["spec"], pod.data["spec"])
-            groups.without_gate(data)
+            groups.drop_gate(data["spec"])
 
         running = await self.modify(pod, start)
-        queue = (standing.admission_of(workload) or {}).get("clusterQueue", "")
-        await self.tell(running, "Started", texts.started(queue, 1, shapes.flavors_of(workload)))
+        await self.tell_started(running, workload, 1)
 
     # They leave
 
@@ -158,14 +156,9 @@ class QuotaPods(QuotaOwners):
         await self.delete(marked)
         await self.tell(marked, reason, message)
 
-    async def _finish(self, workload: Record) -> None:
-        finish = standing.finish(texts.PODS_FINISHED, self.clock())
-        finished = await self.modify(workload, finish, subresource="status")
-        await self.modify(finished, standing.without_finalizer)
 
-
-def _class(pod: Record) -> priority.ClassName:
-    return priority.class_named(pod, pod.data["spec"])
+def _class(pod: Record) -> ClassName:
+    return class_named(pod, pod.data["spec"])
 
 
 def _class_of(pod: Record) -> Iterable[Hashable]:
@@ -178,8 +171,7 @@ def _of_pods(workload: Record) -> Iterable[Hashable]:
 
 def _concern(pod: Record) -> tuple[Any, ...]:
     """All about a pod that its quota depends on."""
-    metadata = pod.metadata
-    said = metadata.get("labels"), metadata.get("annotations")
+    said = pod.metadata.get("labels"), pod.metadata.get("annotations")
     return groups.is_gated(pod), is_finished(pod), is_leaving(pod), finalizers_of(pod), said
 
 

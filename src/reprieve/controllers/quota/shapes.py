@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.controllers.quota.conditions import FINALIZER, admission_of
-from reprieve.controllers.quota.priority import Rank
 from reprieve.manifests import kueue
 from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.kueue_annotations import unreadable
@@ -72,21 +71,22 @@ def job_pod_set(job: Record) -> Data:
     return pod_set | {"template": spec["template"]}
 
 
-def job_workload(job: Record, rank: Rank) -> Data:
+def job_workload(job: Record, rank: Data) -> Data:
     """The Workload of a Job that waits."""
-    metadata = {
-        "name": workload_name("job", job.name, job.uid),
-        "namespace": job.namespace,
-        "labels": {JOB_UID_LABEL: job.uid},
-        "annotations": carried_annotations(job.annotations),
-        "ownerReferences": [owner_reference(job)],
-        "finalizers": [FINALIZER],
-    }
-    spec = {"queueName": queue_of(job), "podSets": [job_pod_set(job)], **rank.spec(), **limits(job)}
+    workload = make_workload(workload_name("job", job.name, job.uid), job, [job_pod_set(job)], rank)
+    workload["metadata"] |= {"labels": {JOB_UID_LABEL: job.uid}, "ownerReferences": [owner_reference(job)]}
+    return workload
+
+
+def make_workload(name: str, owner: Record, pod_sets: list[Data], rank: Data) -> Data:
+    """The Workload of an object that waits, all but its owners."""
+    said = carried_annotations(owner.annotations)
+    metadata = {"name": name, "namespace": owner.namespace, "annotations": said, "finalizers": [FINALIZER]}
+    spec = {"queueName": queue_of(owner), "podSets": pod_sets, **rank, **limits(owner)}
     return {"apiVersion": kueue.V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
 
 
-def follow_owner(owner: Record, rank: Rank | None) -> Change:
+def follow_owner(owner: Record, rank: Data | None) -> Change:
     """What a Workload takes over from its owner at any time: its priority, if known, and the annotations it carries.
 
     A wish that its owner no longer has goes; what others have written on the Workload stays.
@@ -98,8 +98,8 @@ def follow_owner(owner: Record, rank: Rank | None) -> Change:
         kept = {key: value for key, value in before.items() if key not in _WISHES}
         set_or_drop(data["metadata"], "annotations", {**kept, **said})
         if rank is not None:
-            set_or_drop(data["spec"], "priorityClassRef", rank.spec().get("priorityClassRef"))
-            data["spec"]["priority"] = rank.value
+            set_or_drop(data["spec"], "priorityClassRef", rank.get("priorityClassRef"))
+            data["spec"]["priority"] = rank["priority"]
 
     return change
 
@@ -133,10 +133,6 @@ def set_or_drop(data: Data, field: str, value: Any) -> None:
         data.pop(field, None)
 
 
-class FlavorMissing(Exception):
-    """A flavor of an admission does not exist."""
-
-
 def assignment_of(workload: Record, pod_set: str) -> Data:
     admission = admission_of(workload) or {}
     found = (each for each in admission.get("podSetAssignments", []) if each.get("name", MAIN) == pod_set)
@@ -149,30 +145,21 @@ def flavors_of(workload: Record) -> list[str]:
     return list(dict.fromkeys(flavor for each in assignments for flavor in each.get("flavors", {}).values()))
 
 
-def placement(workload: Record, pod_set: str, flavors: Mapping[str, Record]) -> JobPlacement:
-    """Where its admission sends the pods of a pod set; raises when a flavor is not there."""
-    assignment = assignment_of(workload, pod_set)
+def placement(assignment: Data, flavors: Iterable[Data]) -> JobPlacement:
+    """Where an assignment to these flavors sends the pods of a pod set."""
     selector: dict[str, str] = {}
     tolerations: list[Data] = []
-    for name in dict.fromkeys(assignment.get("flavors", {}).values()):
-        if name not in flavors:
-            raise FlavorMissing(name)
-        labels, tolerated = _flavor(flavors[name].data)
-        selector |= labels
-        tolerations += (item for item in tolerated if item not in tolerations)
+    for flavor in flavors:
+        spec = flavor.get("spec", {})
+        selector |= spec.get("nodeLabels", flavor.get("nodeSelector", {}))  # the first version has its labels elsewhere
+        tolerations += (item for item in spec.get("tolerations", []) if item not in tolerations)
     return JobPlacement(selector, tolerations, assignment.get("count"))
-
-
-def _flavor(flavor: Data) -> tuple[dict[str, str], list[Data]]:
-    """Node labels and tolerations; the first version has its labels elsewhere."""
-    spec = flavor.get("spec", {})
-    return spec.get("nodeLabels", flavor.get("nodeSelector", {})), spec.get("tolerations", [])
 
 
 def original(workload: Record, pod_set: str = MAIN) -> Data:
     """A pod set as it was before any admission."""
-    found: Iterable[Data] = (each for each in workload.data["spec"]["podSets"] if each.get("name", MAIN) == pod_set)
-    return next(iter(found))
+    found: Data = next(each for each in workload.data["spec"]["podSets"] if each.get("name", MAIN) == pod_set)
+    return found
 
 
 def placed_job_spec(spec: Data, pod_set: Data, place: JobPlacement) -> None:

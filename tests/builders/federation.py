@@ -6,14 +6,17 @@ somebody is told twice to leave for the same hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from reprieve.agents.hollow.clusters import HollowClusters, hollow_cluster
+import msgspec
+
+from reprieve.agents.hollow.clusters import ALLOCATABLE, GRACE_SECONDS, HollowClusters
 from reprieve.configuration import Settings, own_plane
 from reprieve.controllers.federation.detector import Detector
 from reprieve.engine.clusters import Usage
 from reprieve.engine.holds import HOLD_ANNOTATION
+from reprieve.manifests.karmada import HOLLOW_ANNOTATION
 from reprieve.manifests.kinds import (
     BINDINGS,
     CLUSTER_PROPAGATION_POLICIES,
@@ -41,6 +44,17 @@ CLUSTER_POLICIES = CLUSTER_PROPAGATION_POLICIES
 DIVIDED: Dict = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
 DUPLICATED: Dict = {"replicaSchedulingType": "Duplicated"}
 SETTINGS = own_plane(Settings())
+
+
+def hollow_cluster(
+    name: str, allocatable: Mapping[str, str], *, grace: int | None = None, labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """A member cluster that the hollow agent plays."""
+    said = {HOLLOW_ANNOTATION: "true", ALLOCATABLE: msgspec.json.encode(dict(allocatable)).decode()}
+    if grace is not None:
+        said[GRACE_SECONDS] = str(grace)
+    metadata = {"name": name, "annotations": said, **({"labels": dict(labels)} if labels else {})}
+    return {"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "metadata": metadata, "spec": {}}
 
 
 def deployment(name: str, *, cpu: str = "1", replicas: int = 1, tier: str = "low", **metadata: Any) -> Dict:

@@ -12,12 +12,12 @@ import random
 from pathlib import Path
 from typing import Any
 
-from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.manifests.kinds import CONFIG_MAPS, JOBS, resource_of
 from reprieve.manifests.resource import Resource
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import AlreadyExists, NotFound
+from tests.builders.federation import hollow_cluster
 from tests.planes.running import Dict, job
 
 PRIORITIES = {"idle": -1, "low": 1, "middle": 10, "high": 100}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from random import Random
 
-from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.manifests.kinds import CONFIG_MAPS, DEPLOYMENTS, JOBS
 from tests.builders import federation as federated
+from tests.builders.federation import hollow_cluster
 from tests.builders.pods import priority_class
 from tests.builders.queues import queues, tree
 from tests.builders.quota import cohort, flavor, queue

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import BINDINGS, BUDGETS, NODES, PODS, QUOTA_WORKLOADS
@@ -15,6 +14,7 @@ from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, run_virtually
 from reprieve.stores.errors import Conflict
 from tests.builders import federation as federated
+from tests.builders.federation import hollow_cluster
 from tests.builders.quota import flavor, queue, workload
 from tests.planes.running import Plane, live, pod
 from tests.planes.schedulers import Schedulers, add_classes, alone

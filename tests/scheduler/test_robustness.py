@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
 from reprieve.embedded_plane import open_plane
@@ -30,7 +29,7 @@ from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
 from reprieve.stores.records import Record, record_from
 from reprieve.world import World
-from tests.builders.federation import POLICIES, deployment, policy
+from tests.builders.federation import POLICIES, deployment, hollow_cluster, policy
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.planes.running import Plane, job, live, pod

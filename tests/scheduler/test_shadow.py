@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.agents.hollow.nodes import HollowAgent
 from reprieve.configuration import Settings, own_plane
 from reprieve.manifests.kinds import RESOURCES
@@ -15,6 +14,7 @@ from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore
 from tests.builders import federation as federated
+from tests.builders.federation import hollow_cluster
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.builders.quota import flavor, queue, workload

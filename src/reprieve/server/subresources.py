@@ -6,7 +6,7 @@ from typing import Any
 
 from litestar import Response
 
-from reprieve.agents.process.log_requests import chosen_container
+from reprieve.agents.process.logs import chosen_container
 from reprieve.manifests.kinds import PODS
 from reprieve.server import bodies
 from reprieve.server.answers import Streamed, json_answer, success

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from reprieve.agents.hollow.clusters import HollowClusters, hollow_cluster
+from reprieve.agents.hollow.clusters import HollowClusters
 from reprieve.manifests.kinds import BINDINGS, CLUSTERS, JOBS
 from reprieve.model.clock import START, Clock, timestamp
 from reprieve.stores.embedded.store import EmbeddedStore
-from tests.builders.federation import POLICIES, Plane, job, policy
+from tests.builders.federation import POLICIES, Plane, hollow_cluster, job, policy
 from tests.builders.pods import Dict
 from tests.controllers.harness import in_virtual_time, running, told, until
 from tests.generators.federations import binding

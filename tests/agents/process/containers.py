@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from reprieve.agents.process.command import environment
 from reprieve.agents.process.containers import ContainerSpec, Directory, PodIdentity
-from reprieve.agents.process.environment import environment
 from reprieve.agents.process.processes import ContainerProcess
 from reprieve.agents.process.remains import marked
 from reprieve.agents.process.shim.process_table import Process, living, send

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.agents.process.node import NOT_READY_TAINT
+from reprieve.agents.process.machine import NOT_READY_TAINT
 from reprieve.manifests.kinds import CONFIG_MAPS, NODES, PODS
 from reprieve.stores.errors import BadRequest, NotFound
 from tests.agents.process.scenes import NODE, Scene, condition, container_in, play, pod_of, shell, terminated, until

@@ -13,7 +13,7 @@ import pytest
 
 from reprieve.agents.process.containers import AlreadyStarted, Directory, InvalidContainer
 from reprieve.agents.process.logs import read_log
-from reprieve.agents.process.processes import ContainerProcess, discard, stop_all
+from reprieve.agents.process.processes import ContainerProcess, discard
 from tests.agents.process.containers import World, filled, gone, until
 
 STANDARD_SIGNALS = (1 << 31) - 1
@@ -269,7 +269,7 @@ def test_all_are_stopped_together(here: World) -> None:
         for name in names:
             await until(filled(here.root / name))
         polite = await here.start("sleep", "600", name="polite")
-        exits = await stop_all([(polite, 20), *((container, 0.2) for container in containers)])
+        exits = await asyncio.gather(polite.terminate(20), *(container.terminate(0.2) for container in containers))
         assert [ended.exit_code for ended in exits] == [143, 137, 137, 137]
 
     asyncio.run(scene())

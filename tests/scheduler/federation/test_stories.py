@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reprieve.agents.hollow.clusters import hollow_cluster
 from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS, JOBS, PODS
 from reprieve.stores.records import Record
 from tests.builders import federation as federated
+from tests.builders.federation import hollow_cluster
 from tests.planes.running import Dict, Plane, condition, live
 
 

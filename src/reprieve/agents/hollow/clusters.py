@@ -19,7 +19,7 @@ import msgspec
 from reprieve.agents.hollow.nodes import RUN_SECONDS, seconds_in
 from reprieve.controllers.runner import BaseController, earliest
 from reprieve.engine.clusters import Usage
-from reprieve.manifests.karmada import HOLLOW_ANNOTATION, is_hollow
+from reprieve.manifests.karmada import is_hollow
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
 from reprieve.manifests.priorities import Priority
 from reprieve.model.clock import Clock, moment_of, timestamp
@@ -36,24 +36,12 @@ ALLOCATABLE = "reprieve.scheduling/allocatable"
 """On a cluster: what it has, as a resource list in JSON."""
 GRACE_SECONDS = "reprieve.scheduling/eviction-grace-seconds"
 """On a cluster: how long replicas that were told to leave take."""
-DEFAULT_GRACE = 30
 _SERVED = {
     "v1": ("ConfigMap", "Pod", "Secret", "Service"),
     "apps/v1": ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
     "batch/v1": ("CronJob", "Job"),
 }
 Key = tuple[str, str, str]
-
-
-def hollow_cluster(
-    name: str, allocatable: Mapping[str, str], *, grace: int | None = None, labels: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """A member cluster that this agent plays."""
-    said = {HOLLOW_ANNOTATION: "true", ALLOCATABLE: msgspec.json.encode(dict(allocatable)).decode()}
-    if grace is not None:
-        said[GRACE_SECONDS] = str(grace)
-    metadata = {"name": name, "annotations": said, **({"labels": dict(labels)} if labels else {})}
-    return {"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "metadata": metadata, "spec": {}}
 
 
 class HollowClusters(BaseController):
@@ -113,11 +101,8 @@ class HollowClusters(BaseController):
         def report(status: dict[str, Any]) -> None:
             set_condition(status, "Ready", "True", "ClusterReady", texts.HOLLOW_READY, now=self.clock())
             status.setdefault("apiEnablements", _api_enablements())
-            names = {**has, **used.positive()}
-            status["resourceSummary"] = {
-                "allocatable": has.to_manifest(),
-                "allocated": {name: print_amount(name, used.of(name)) for name in sorted(names)},
-            }
+            allocated = {name: print_amount(name, used.of(name)) for name in sorted({**has, **used.positive()})}
+            status["resourceSummary"] = {"allocatable": has.to_manifest(), "allocated": allocated}
 
         await self.modify_status(cluster, report)
 
@@ -165,7 +150,7 @@ class HollowClusters(BaseController):
         grace = task.get("gracePeriodSeconds")
         if grace is None:
             grace = seconds_in(cluster, GRACE_SECONDS)
-        return (DEFAULT_GRACE if grace is None else float(grace)) - (now - began).total_seconds()
+        return (30.0 if grace is None else float(grace)) - (now - began).total_seconds()
 
     # Jobs
 

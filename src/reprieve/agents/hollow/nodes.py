@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any
 
+from reprieve.controllers.pods.templates import phase_of
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.model.clock import Clock, moment_of, timestamp
 from reprieve.model.conditions import changed_condition, conditions_of
@@ -20,6 +21,7 @@ from reprieve.stores.caches import GATHER, Cache
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
+from reprieve.stores.writing import is_leaving
 
 _log = logging.getLogger(__name__)
 
@@ -35,16 +37,10 @@ Key = tuple[str, str]
 
 
 def hollow_node(
-    name: str,
-    *,
-    cpu: str = "8",
-    memory: str = "32Gi",
-    pods: int = 110,
-    gpus: int = 0,
-    labels: Mapping[str, str] | None = None,
+    name: str, *, cpu: str = "8", memory: str = "32Gi", gpus: int = 0, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """A node that this agent plays."""
-    amounts = {"cpu": cpu, "memory": memory, "pods": str(pods), **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
+    amounts = {"cpu": cpu, "memory": memory, "pods": "110", **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -147,8 +143,8 @@ class HollowAgent:
         return node is not None and _is_hollow(node)
 
     async def _step(self, record: Record) -> None:
-        phase = record.data.get("status", {}).get("phase", "Pending")
-        if "deletionTimestamp" in record.metadata:
+        phase = phase_of(record)
+        if is_leaving(record):
             await self._let_go(record)
         elif phase == "Pending":
             changed = await self._patch(record, _running(record, self._clock()))
@@ -163,12 +159,10 @@ class HollowAgent:
 
     async def _end_if_due(self, record: Record) -> None:
         end = _end_of(record)
-        if end is None:
-            return
-        if end <= self._clock():
+        if end is not None and end <= self._clock():
             await self._patch(record, _ended(record, self._clock()))
         else:
-            self._wake_at(end, record)
+            self._await_end(record)
 
     async def _let_go(self, record: Record) -> None:
         moment = _gone_at(record)
@@ -221,27 +215,20 @@ def _gone_at(record: Record) -> datetime:
 
 
 def _running(record: Record, now: datetime) -> dict[str, Any]:
-    at = timestamp(now)
-    return {
-        "phase": "Running",
-        "startTime": at,
-        "conditions": [changed_condition(conditions_of(record.data), "Ready", "True", now=now)],
-        "containerStatuses": [
-            {"name": item["name"], "ready": True, "restartCount": 0, "state": {"running": {"startedAt": at}}}
-            for item in record.data["spec"]["containers"]
-        ],
-    }
+    state = {"running": {"startedAt": timestamp(now)}}
+    return {"phase": "Running", "startTime": timestamp(now), **_containers(record, state, now, ready=True)}
 
 
 def _ended(record: Record, now: datetime) -> dict[str, Any]:
-    at = timestamp(now)
     code = int(seconds_in(record, EXIT_CODE) or 0)
-    state = {"terminated": {"exitCode": code, "finishedAt": at, "reason": "Error" if code else "Completed"}}
+    ended = {"exitCode": code, "finishedAt": timestamp(now), "reason": "Error" if code else "Completed"}
+    phase = "Failed" if code else "Succeeded"
+    return {"phase": phase, **_containers(record, {"terminated": ended}, now, ready=False)}
+
+
+def _containers(record: Record, state: dict[str, Any], now: datetime, *, ready: bool) -> dict[str, Any]:
+    said = {"ready": ready, "restartCount": 0, "state": state}
     return {
-        "phase": "Failed" if code else "Succeeded",
-        "conditions": [changed_condition(conditions_of(record.data), "Ready", "False", now=now)],
-        "containerStatuses": [
-            {"name": item["name"], "ready": False, "restartCount": 0, "state": state}
-            for item in record.data["spec"]["containers"]
-        ],
+        "conditions": [changed_condition(conditions_of(record.data), "Ready", str(ready), now=now)],
+        "containerStatuses": [{"name": item["name"], **said} for item in record.data["spec"]["containers"]],
     }

@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from reprieve.agents.process import machine as machines
 from reprieve.agents.process.command import Surroundings
 from reprieve.agents.process.containers import directories, pod_uids
 from reprieve.agents.process.gpus import Devices
-from reprieve.agents.process.log_requests import chosen_container, log_directory, open_log
-from reprieve.agents.process.machine import Machine, node_name
-from reprieve.agents.process.node import HEARTBEAT, new_node, set_labels, set_ready, set_stopped, taint_stopped
+from reprieve.agents.process.logs import chosen_container, log_directory, open_log
+from reprieve.agents.process.machine import Machine
 from reprieve.agents.process.pods import STOP_GRACE, PodWorker
 from reprieve.agents.process.shim_starter import shim_lives
 from reprieve.controllers.pods.templates import is_finished
@@ -58,7 +58,7 @@ class ProcessAgent(BaseController):
     ) -> None:
         """With `machine`, the node has what that says; without, what is found here."""
         super().__init__(store, clock)
-        self.name = machine.name if machine is not None else node_name(name or socket.gethostname())
+        self.name = machine.name if machine is not None else machines.node_name(name or socket.gethostname())
         self._directory = directory.absolute()
         self._root = self._directory / _PODS
         self._machine = machine
@@ -137,7 +137,7 @@ class ProcessAgent(BaseController):
         kind, name = key
         if kind == _NODE:
             await self._register()
-            return HEARTBEAT
+            return machines.HEARTBEAT
         if kind == _ORPHANS:
             for uid in pod_uids(self._root):
                 self._look_after(uid)
@@ -172,16 +172,16 @@ class ProcessAgent(BaseController):
         assert self._machine is not None  # noqa: S101 - it was looked around first
         machine, node = self._machine, self._nodes.get(self.name)
         if node is None:
-            await self.create(NODES, new_node(machine, self.clock()))
+            await self.create(NODES, machines.new_node(machine, self.clock()))
             return
-        node = await self.modify(node, lambda data: set_labels(data, machine))
-        await self.modify_status(node, lambda status: set_ready(status, machine, self.clock()))
+        node = await self.modify(node, lambda data: machines.set_labels(data, machine))
+        await self.modify_status(node, lambda status: machines.set_ready(status, machine, self.clock()))
 
     async def _say_stopped(self) -> None:
         node = self._nodes.get(self.name)
         if node is not None:
-            node = await self.modify(node, taint_stopped)
-            await self.modify_status(node, lambda status: set_stopped(status, self.clock()))
+            node = await self.modify(node, machines.taint_stopped)
+            await self.modify_status(node, lambda status: machines.set_stopped(status, self.clock()))
 
     # Logs
 

@@ -4,17 +4,23 @@
 2. A ConfigMap or key that is not there may still come: the container waits for it. It is passed over where the
    manifest calls it optional.
 3. Any other source will never be there: the container cannot run.
+
+Its environment is what its pod asks for, little of the agent's own, and who it is:
+
+1. PATH, HOME, LANG, TMPDIR and USER are inherited; nothing else of the agent's environment is.
+2. The pod's variables come next, and may refer to earlier ones as `$(NAME)`; `$$(NAME)` is the text `$(NAME)`, and a
+   reference to nothing stays as it is written.
+3. Who the container is, and which devices it was given, comes last: a pod cannot pretend otherwise.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from reprieve.agents.process import specs
-from reprieve.agents.process.containers import ContainerSpec, InvalidContainer, PodIdentity
-from reprieve.agents.process.environment import environment, expand
+from reprieve.agents.process.containers import ContainerSpec, InvalidContainer, PodIdentity, inherited
 from reprieve.agents.process.gpus import Devices, NotEnoughDevices
 from reprieve.agents.process.machine import GPU
 from reprieve.manifests.kinds import CONFIG_MAPS
@@ -31,6 +37,7 @@ _FIELDS = ("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName
 _ITEM = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 _ALLOWED_FIELDS = (*_FIELDS, "metadata.labels['KEY']", "metadata.annotations['KEY']")
 _UNIT = 10**9
+_REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 class Surroundings(msgspec.Struct):
@@ -80,6 +87,31 @@ async def specification(around: Surroundings, pod: Record, task: specs.Container
         around.devices.release(owner)
         raise specs.CannotRun(str(problem)) from None
     return spec
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """The text with its references replaced, as Kubernetes does it in commands, arguments and values."""
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match[1]
+        return "$" if name is None else variables.get(name, match[0])
+
+    return _REFERENCE.sub(replaced, text)
+
+
+def environment(
+    own: Mapping[str, str],
+    pod: PodIdentity,
+    container: str,
+    asked: Iterable[tuple[str, str]] = (),
+    devices: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Everything a container finds in its environment; `own` is that of the agent."""
+    given = {**(devices or {}), **pod.variables(container)}
+    variables = {**inherited(own), **given}
+    for name, value in asked:
+        variables[name] = expand(value, variables)
+    return {**variables, **given}
 
 
 def _resources(pod: Record, name: str) -> Container:

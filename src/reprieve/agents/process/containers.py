@@ -1,7 +1,7 @@
 """What a container is on this machine: a specification, a directory of its own, a record and an exit."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -14,6 +14,7 @@ from reprieve.manifests.problems import ReprieveError
 LOG_LIMIT = 16 << 20
 """Bytes in the log of a container before a new file is begun; one older file is kept."""
 
+POD_UID, CONTAINER_NAME = "REPRIEVE_POD_UID", "REPRIEVE_CONTAINER_NAME"
 _POD_UID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,126}[A-Za-z0-9])?")
 _CONTAINER = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _ATTEMPT = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -27,6 +28,11 @@ class AlreadyStarted(ReprieveError):
     """The directory belongs to a container that was started before."""
 
 
+def inherited(own: Mapping[str, str]) -> dict[str, str]:
+    """The little that containers get of the agent's environment."""
+    return {name: own[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "USER") if name in own}
+
+
 class PodIdentity(msgspec.Struct, frozen=True, rename="camel"):
     """Whose container it is."""
 
@@ -34,6 +40,16 @@ class PodIdentity(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     uid: str
     node: str
+
+    def variables(self, container: str) -> dict[str, str]:
+        """How a container, and whatever comes from it, is recognised from outside."""
+        return {
+            "REPRIEVE_POD_NAME": self.name,
+            "REPRIEVE_POD_NAMESPACE": self.namespace,
+            POD_UID: self.uid,
+            "REPRIEVE_NODE_NAME": self.node,
+            CONTAINER_NAME: container,
+        }
 
 
 class ContainerSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -1,19 +1,27 @@
-"""This machine as a Kubernetes node: what it has, as far as this process may use it."""
+"""This machine as a Kubernetes node: what it has, as far as this process may use it, and whether its agent runs."""
 
 import os
 import platform
 import re
-import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 import psutil
 
+from reprieve.agents.hollow.nodes import AGENT_LABEL
 from reprieve.agents.process.gpus import find_devices
+from reprieve.model.clock import moment_of, timestamp
+from reprieve.model.conditions import find_condition, set_condition
+from reprieve.texts import agents as texts
 
+Data = dict[str, Any]
+HEARTBEAT = 300.0
+"""Seconds after which a node says again that it is ready."""
+NOT_READY_TAINT = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 MAX_PODS = 110
 GPU = "nvidia.com/gpu"
 _LONGEST_NAME, _LONGEST_LABEL = 253, 63
@@ -32,15 +40,16 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     architecture: str = "amd64"
 
     @classmethod
-    def discover(cls, name: str | None = None, own: Mapping[str, str] | None = None) -> Self:
+    def discover(cls, name: str) -> Self:
         """Look around. Asking the driver for GPUs may take seconds."""
+        machine = platform.machine().lower()
         return cls(
-            name=node_name(name or socket.gethostname()),
+            name=node_name(name),
             milli_cpu=usable_cpu(),
             memory=usable_memory(),
-            devices=find_devices(os.environ if own is None else own),
+            devices=find_devices(os.environ),
             operating_system=sys.platform,
-            architecture=_architecture(platform.machine()),
+            architecture=_ARCHITECTURES.get(machine, machine),
         )
 
     @property
@@ -96,6 +105,56 @@ def node_name(hostname: str) -> str:
     labels = [re.sub(r"[^a-z0-9]+", "-", label).strip("-") for label in hostname.lower().split(".")]
     kept = ".".join(_trimmed(label, _LONGEST_LABEL) for label in labels if label)
     return _trimmed(kept, _LONGEST_NAME) or "localhost"
+
+
+def new_node(machine: Machine, now: datetime) -> Data:
+    node = machine.manifest()
+    set_labels(node, machine)
+    set_ready(node["status"], machine, now)
+    return node
+
+
+def set_labels(node: Data, machine: Machine) -> None:
+    """Labels of others stay. Nobody is kept off any more by what this agent said when it stopped."""
+    metadata = node["metadata"]
+    metadata["labels"] = {**(metadata.get("labels") or {}), **machine.labels, AGENT_LABEL: "process"}
+    _set_taints(node, [])
+
+
+def set_ready(status: Data, machine: Machine, now: datetime) -> None:
+    status |= machine.manifest()["status"]
+    beat = _last_beat(status, now)
+    set_condition(status, "Ready", "True", "AgentReady", texts.NODE_READY, now=now, lastHeartbeatTime=beat)
+
+
+def set_stopped(status: Data, now: datetime) -> None:
+    beat = timestamp(now)
+    set_condition(status, "Ready", "False", "AgentStopped", texts.NODE_STOPPED, now=now, lastHeartbeatTime=beat)
+
+
+def taint_stopped(node: Data) -> None:
+    """Nothing is to be placed here while nobody would run it."""
+    _set_taints(node, [dict(NOT_READY_TAINT)])
+
+
+def _set_taints(node: Data, own: list[Data]) -> None:
+    spec = node.setdefault("spec", {})
+    others = [taint for taint in spec.get("taints") or () if not NOT_READY_TAINT.items() <= taint.items()]
+    if others or own:
+        spec["taints"] = [*others, *own]
+    else:
+        spec.pop("taints", None)
+
+
+def _last_beat(status: Data, now: datetime) -> str:
+    """The heartbeat that is still good; a new one where it is not."""
+    known = find_condition(status.get("conditions") or (), "Ready")
+    last = known.get("lastHeartbeatTime")
+    fresh = last and 0 <= (now - moment_of(last)).total_seconds() < HEARTBEAT
+    return str(last) if fresh and known.get("status") == "True" else timestamp(now)
+
+
+# What this process may use
 
 
 def usable_cpu(root: Path = _THIS_MACHINE) -> int:
@@ -155,10 +214,6 @@ def _lines(file: Path) -> list[str]:
 def _words(file: Path) -> list[str]:
     lines = _lines(file)
     return lines[0].split() if lines else []
-
-
-def _architecture(machine: str) -> str:
-    return _ARCHITECTURES.get(machine.lower(), machine.lower())
 
 
 def _trimmed(name: str, longest: int) -> str:

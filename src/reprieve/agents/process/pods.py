@@ -7,26 +7,17 @@ Whatever it needs to know is in the pod and in the directories of its containers
 
 import asyncio
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
+from reprieve.agents.process import status as standing
 from reprieve.agents.process.command import Surroundings
 from reprieve.agents.process.containers import containers
 from reprieve.agents.process.slots import Role, Slot
 from reprieve.agents.process.specs import CONFIG_ERROR, CREATE_ERROR, PodTask
-from reprieve.agents.process.status import (
-    CRASH_LOOP,
-    Outcome,
-    PodStanding,
-    last_outcome,
-    outcome_of,
-    started_text,
-    wanted,
-    write_status,
-)
+from reprieve.agents.process.status import CRASH_LOOP, Outcome, outcome_of, started_text
 from reprieve.agents.process.workers import OVER, Worker, any_running
-from reprieve.controllers.pods.templates import is_finished
+from reprieve.controllers.pods.templates import container_statuses, is_finished
 from reprieve.controllers.runner import BaseController
 from reprieve.model.clock import moment_of
 from reprieve.stores.records import Record
@@ -72,7 +63,8 @@ class PodWorker(Worker):
     async def _look(self) -> list[Slot]:
         if self._slots is None:
             slots = list(self._known())
-            statuses = _statuses(self._pod)
+            known = container_statuses(self._pod) if self._pod is not None else ()
+            statuses = {entry["name"]: entry for entry in known}
             for slot in slots:
                 await slot.adopt(statuses.get(slot.name, {}), self._woken.set)
             self._slots = slots
@@ -113,7 +105,7 @@ class PodWorker(Worker):
     async def _start_what_is_due(self, pod: Record, task: PodTask, slots: list[Slot]) -> list[datetime]:
         """Start the containers whose turn it is; the moments at which others are due."""
         later = []
-        for slot in wanted(slots):
+        for slot in standing.wanted(slots):
             if slot.running and slot.was_stopped_with_agent:
                 slot.stop(min(task.grace, STOP_GRACE))  # the agent before was killed while it stopped
             now = self._controller.clock()
@@ -151,17 +143,17 @@ class PodWorker(Worker):
             return None
         if not is_finished(pod):
             task = PodTask(containers=(), restart_policy="Never")
-            pod = await self._write(pod, task, slots, last_outcome(slots))
+            pod = await self._write(pod, task, slots, standing.last_outcome(slots))
         if pod.metadata.get("deletionGracePeriodSeconds"):
             await self._controller.delete(pod, grace=0)
         return OVER
 
     def _grace_left(self, pod: Record) -> float:
         """Times are written without fractions of seconds: nobody is to lose the rest of one."""
-        grace = float(pod.metadata.get("deletionGracePeriodSeconds") or _GONE_GRACE)
+        grace = float(pod.metadata.get("deletionGracePeriodSeconds") or 0)
         end = moment_of(pod.metadata["deletionTimestamp"]) + timedelta(seconds=1)
         left = max(0.0, (end - self._controller.clock()).total_seconds())
-        grace = min(grace, left) if pod.metadata.get("deletionGracePeriodSeconds") else grace
+        grace = min(grace, left) if grace else _GONE_GRACE
         return min(grace, STOP_GRACE) if self._stopping else grace
 
     async def _clean_up(self, slots: list[Slot]) -> float | None:
@@ -185,8 +177,7 @@ class PodWorker(Worker):
             slot.stop_with_agent(min(task.grace, STOP_GRACE))
         if any_running(slots):
             return None
-        outcome = outcome_of(slots, task.policy)
-        await self._write(pod, task, slots, outcome)
+        await self._write(pod, task, slots, outcome_of(slots, task.policy))
         return OVER
 
     async def _ask_to_end(self, pod: Record, slots: list[Slot], grace: float) -> None:
@@ -202,8 +193,8 @@ class PodWorker(Worker):
     async def _write(self, pod: Record, task: PodTask, slots: list[Slot], outcome: Outcome | None = None) -> Record:
         now = self._controller.clock()
         began = started_text(pod.data.get("status", {}), self._began)
-        view = PodStanding(task, slots, now, began, outcome, resting=self._stopping)
-        written = await self._controller.modify_status(pod, lambda status: write_status(status, view))
+        view = standing.PodStanding(task, slots, now, began, outcome, resting=self._stopping)
+        written = await self._controller.modify_status(pod, lambda status: standing.write_status(status, view))
         if self._pod is not None and written.version > self._pod.version:
             self._pod = written
         return written
@@ -221,7 +212,10 @@ class PodWorker(Worker):
             if slot.hindrance is not None:
                 reason, message = "Failed", str(slot.hindrance)
             elif slot.exit is not None and slot.runs_again(task.policy):
-                reason, message = "BackOff", f"{CRASH_LOOP}: {texts.back_off(slot.back_off_seconds, slot.name)}"
+                reason, message = (
+                    "BackOff",
+                    f"{CRASH_LOOP}: {texts.back_off(slot.back_off_seconds, slot.name)}",
+                )
             if message and self._told.get(slot.name) != message:
                 await self._controller.tell(pod, reason, message, kind="Warning")
             self._told[slot.name] = message
@@ -230,10 +224,3 @@ class PodWorker(Worker):
 def _was_asked(slots: Iterable[Slot]) -> bool:
     """Whether the work itself was asked to end; sidecars always are."""
     return any(slot.asked for slot in slots if slot.role != "sidecar")
-
-
-def _statuses(pod: Record | None) -> dict[str, Mapping[str, Any]]:
-    """What the status of a pod says of its containers, by name."""
-    status = pod.data.get("status", {}) if pod is not None else {}
-    entries = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
-    return {entry["name"]: entry for entry in entries}

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Self
 
 import msgspec
@@ -19,7 +19,7 @@ from reprieve.agents.process.shim_starter import shim_lives, start_shim
 
 _POLL = 0.05
 _BETWEEN_KILLS = 0.2
-_KILLED = files.SIGNALLED + signal.SIGKILL
+KILLED, UNKNOWN = files.SIGNALLED + signal.SIGKILL, "ContainerStatusUnknown"
 
 
 class ContainerProcess:
@@ -70,6 +70,12 @@ class ContainerProcess:
     async def wait(self) -> Exit:
         """The exit, once nothing of the container runs any more. To give up waiting does not disturb it."""
         return await asyncio.shield(self._end)
+
+    async def settled(self) -> Self:
+        """Itself; one that has ended already is known to have."""
+        if self.directory.exit() is not None or not shim_lives(self.directory):
+            await self.wait()
+        return self
 
     def when_ended(self, callback: Callable[[], object]) -> None:
         """Be told once nothing of the container runs any more, or nobody watches it."""
@@ -153,17 +159,11 @@ class ContainerProcess:
         left = end_remains(self.spec, self._record)
         ending = _unseen(self.directory, self._record)
         if left:
-            processes = ", ".join(map(str, left))
-            message = f"{ending.message}; these processes of it could not be ended: {processes}"
+            message = f"{ending.message}; these processes of it could not be ended: {', '.join(map(str, left))}"
             ending = msgspec.structs.replace(ending, message=message)
         with contextlib.suppress(OSError):
             self.directory.write(files.EXIT, ending, durable=True)
         return ending
-
-
-async def stop_all(stops: Iterable[tuple[ContainerProcess, float]]) -> list[Exit]:
-    """End containers together, each with its own seconds of grace; the whole takes as long as the slowest."""
-    return list(await asyncio.gather(*(container.terminate(grace) for container, grace in stops)))
 
 
 def discard(directory: Directory) -> None:
@@ -184,7 +184,7 @@ def _unseen(directory: Directory, record: ContainerRecord | None) -> Exit:
     happened = "the shim that watched over the command was killed"
     if not record.of_this_boot:
         happened = "the machine was restarted while the command ran"
-    return Exit(_KILLED, "ContainerStatusUnknown", record.started_at, now, happened, signal.SIGKILL)
+    return Exit(KILLED, UNKNOWN, record.started_at, now, happened, signal.SIGKILL)
 
 
 def _last_complaint(directory: Directory) -> str:

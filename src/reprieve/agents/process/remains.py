@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import psutil
 
-from reprieve.agents.process.containers import ContainerRecord, ContainerSpec
-from reprieve.agents.process.environment import CONTAINER_NAME, POD_UID
+from reprieve.agents.process.containers import CONTAINER_NAME, POD_UID, ContainerRecord, ContainerSpec
 
 _ROUNDS = 100
 _PAUSE = 0.02

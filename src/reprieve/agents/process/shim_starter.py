@@ -1,7 +1,5 @@
 """Starting a shim, and the lock that tells whether it lives."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sys
@@ -9,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reprieve.agents.process.containers import AlreadyStarted, ContainerSpec, Directory
-from reprieve.agents.process.environment import identity, inherited
+from reprieve.agents.process.containers import AlreadyStarted, ContainerSpec, Directory, inherited
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim.process_table import DEAF_TO
 
@@ -93,4 +90,4 @@ def _spawn(directory: Directory, spec: ContainerSpec, lock: int) -> tuple[int, i
 def _environment(spec: ContainerSpec) -> dict[str, str]:
     """The shim needs to find its own libraries, and carries the mark of its pod like all that comes from it."""
     libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
-    return {**inherited(os.environ), **libraries, **identity(spec.pod, spec.name)}
+    return {**inherited(os.environ), **libraries, **spec.pod.variables(spec.name)}

@@ -9,25 +9,15 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
 
-from reprieve.agents.process.attempts import (
-    AGENT_STOPPED,
-    KILLED,
-    MARK,
-    UNKNOWN,
-    as_seen,
-    from_status,
-    machine_restarted,
-    refused,
-    settled,
-)
 from reprieve.agents.process.command import Surroundings, identity_of, owner_of, specification
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit, attempts
-from reprieve.agents.process.processes import ContainerProcess, discard
+from reprieve.agents.process.processes import KILLED, UNKNOWN, ContainerProcess, discard
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.specs import CREATE_ERROR, CannotRun, ContainerTask, NotYet, RestartPolicy
 from reprieve.model.backoff import Backoff
@@ -36,6 +26,10 @@ from reprieve.stores.records import Record
 from reprieve.texts import agents as texts
 
 Role = Literal["init", "sidecar", "main"]
+AGENT_STOPPED = "AgentStopped"
+_MARK = "stopped-with-agent.json"
+"""The file that tells the next agent why a container was ended."""
+_TERMINATED = 143
 _HOME = "files"
 _BACK_OFF = Backoff(first=10.0, longest=300.0)
 _LONG_RUN = 600.0
@@ -77,9 +71,7 @@ class Slot:
 
     def runs_again(self, policy: RestartPolicy) -> bool:
         """Whether an end is not the last one. What must come before others need not run again after success."""
-        if self.exit is None or self.role == "sidecar":
-            return True
-        if policy == "Always" and self.role == "main":
+        if self.exit is None or self.role == "sidecar" or (policy == "Always" and self.role == "main"):
             return True
         return policy != "Never" and self.exit.exit_code != 0
 
@@ -114,13 +106,13 @@ class Slot:
         while kept and self.container is None:
             found = await ContainerProcess.adopt(kept.pop())
             if found is not None:
-                self._hold(await settled(found), ended)
+                self._hold(await found.settled(), ended)
         if self.container is None:
             self._believe(status)
             return
         self.restarts, self.back_off = self.container.spec.restarts, self.container.spec.back_off
         before = kept[-1].exit() if kept else None
-        self.last = as_seen(before, kept[-1]) if before is not None else None
+        self.last = _as_seen(before, kept[-1]) if before is not None else None
 
     def _hold(self, container: ContainerProcess, ended: Callable[[], object]) -> None:
         self.container = container
@@ -136,16 +128,16 @@ class Slot:
             now = files.timestamp()
             since = (state.get("running") or {}).get("startedAt") or now
             lost = Exit(KILLED, UNKNOWN, since, now, texts.FILES_GONE)
-            self.exit = from_status(known, now) if known and "running" not in state else lost
+            self.exit = _from_status(known, now) if known and "running" not in state else lost
 
     async def look(self) -> None:
         """Take in that it has ended."""
         if self.container is None or self.container.running or self.exit is not None:
             return
         directory = self.container.directory
-        self.exit = as_seen(await self.container.wait(), directory)
+        self.exit = _as_seen(await self.container.wait(), directory)
         self.asked = directory.file(files.STOP).exists()
-        self.disrupted = self.exit.reason == AGENT_STOPPED or machine_restarted(self.exit, directory)
+        self.disrupted = self.exit.reason == AGENT_STOPPED or _machine_restarted(self.exit, directory)
         self._around.devices.release(f"{self.uid}/{self.name}")
 
     # Starting
@@ -175,10 +167,10 @@ class Slot:
             spec = await specification(self._around, pod, ContainerTask.read(self.data), home)
         except CannotRun as problem:
             empty = ContainerSpec(pod=identity_of(pod, self._around.node), name=self.name, command=())
-            return await settled(await refused(directory, msgspec.structs.replace(empty, **counted), problem))
+            return await _refused(directory, msgspec.structs.replace(empty, **counted), problem)
         directory.create()
         home.mkdir(mode=0o700, exist_ok=True)
-        return await settled(await ContainerProcess.start(directory, msgspec.structs.replace(spec, **counted)))
+        return await (await ContainerProcess.start(directory, msgspec.structs.replace(spec, **counted))).settled()
 
     def _counted(self) -> dict[str, int]:
         if not self.started:
@@ -209,12 +201,12 @@ class Slot:
     def stop_with_agent(self, grace: float) -> None:
         """End it because the agent ends; the next one is to know why."""
         if self.container is not None and self.container.running and self._ends_at is None:
-            self.container.directory.write(MARK, {"by": "agent"}, durable=True)
+            self.container.directory.write(_MARK, {"by": "agent"}, durable=True)
         self.stop(grace)
 
     @property
     def was_stopped_with_agent(self) -> bool:
-        return self.container is not None and self.container.directory.file(MARK).exists()
+        return self.container is not None and self.container.directory.file(_MARK).exists()
 
     async def close(self) -> None:
         """Stop watching; what runs goes on."""
@@ -224,3 +216,34 @@ class Slot:
         await asyncio.gather(*stops, return_exceptions=True)
         if self.container is not None:
             self.container.close()
+
+
+async def _refused(directory: Directory, spec: ContainerSpec, problem: CannotRun) -> ContainerProcess:
+    """An attempt that ended before it began, kept like any other."""
+    now = files.timestamp()
+    directory.create()
+    directory.write(files.CONTAINER, spec)
+    directory.write(files.EXIT, Exit(files.NOT_STARTED, problem.reason, now, now, str(problem)), durable=True)
+    container = await ContainerProcess.adopt(directory)
+    if container is None:
+        raise NotYet(str(problem), problem.reason)
+    return await container.settled()
+
+
+def _as_seen(ended: Exit, directory: Directory) -> Exit:
+    """What was ended with its agent did not end well, even where it says so."""
+    if not directory.file(_MARK).exists():
+        return ended
+    code = ended.exit_code or _TERMINATED
+    return msgspec.structs.replace(ended, exit_code=code, reason=AGENT_STOPPED, message=texts.STOPPED_WITH_AGENT)
+
+
+def _machine_restarted(ended: Exit, directory: Directory) -> bool:
+    record = directory.record()
+    return ended.reason == UNKNOWN and record is not None and not record.of_this_boot
+
+
+def _from_status(terminated: Mapping[str, Any], now: str) -> Exit:
+    with suppress(msgspec.ValidationError):
+        return msgspec.convert({"startedAt": now, "finishedAt": now, "reason": "", **terminated}, Exit)
+    return Exit(KILLED, UNKNOWN, now, now, texts.FILES_GONE)

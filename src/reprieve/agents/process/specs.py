@@ -18,20 +18,20 @@ RestartPolicy = Literal["Always", "OnFailure", "Never"]
 CONFIG_ERROR, CREATE_ERROR = "CreateContainerConfigError", "CreateContainerError"
 
 
-class CannotRun(ReprieveError):
+class NotStarted(ReprieveError):
+    """Why a container does not run."""
+
+    def __init__(self, message: str, reason: str = CONFIG_ERROR) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class CannotRun(NotStarted):
     """A container that will never run as it is written."""
 
-    def __init__(self, message: str, reason: str = CONFIG_ERROR) -> None:
-        super().__init__(message)
-        self.reason = reason
 
-
-class NotYet(ReprieveError):
+class NotYet(NotStarted):
     """A container that cannot be started now, but perhaps later."""
-
-    def __init__(self, message: str, reason: str = CONFIG_ERROR) -> None:
-        super().__init__(message)
-        self.reason = reason
 
 
 class SpecModel(msgspec.Struct, rename="camel"):

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from reprieve.agents.process.containers import Exit
 from reprieve.agents.process.slots import Slot
 from reprieve.agents.process.specs import PodTask, RestartPolicy
@@ -21,7 +23,7 @@ from reprieve.texts import agents as texts
 Data = dict[str, Any]
 DISRUPTION, BY_AGENT = "DisruptionTarget", "TerminationByAgent"
 CRASH_LOOP = "CrashLoopBackOff"
-ENDED = ("Succeeded", "Failed")
+_NOT_READY = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
 
 
 class Outcome(NamedTuple):
@@ -80,7 +82,7 @@ class PodStanding(NamedTuple):
 
 def write_status(status: Data, view: PodStanding) -> None:
     """What the status is now to say. An end is written once, and stays."""
-    if status.get("phase") in ENDED:
+    if status.get("phase") in _NOT_READY:
         return
     status.setdefault("startTime", view.started)
     status["phase"] = view.outcome.phase if view.outcome is not None else _phase(view.slots)
@@ -89,9 +91,8 @@ def write_status(status: Data, view: PodStanding) -> None:
         if entries:
             status[name] = entries
     if view.outcome is not None:
-        status |= {
-            key: text for key, text in (("reason", view.outcome.reason), ("message", view.outcome.message)) if text
-        }
+        said = {"reason": view.outcome.reason, "message": view.outcome.message}
+        status |= {key: text for key, text in said.items() if text}
     status["conditions"] = _conditions(status.get("conditions") or [], view)
 
 
@@ -100,21 +101,16 @@ def _phase(slots: Sequence[Slot]) -> str:
 
 
 def _conditions(known: list[Data], view: PodStanding) -> list[Data]:
-    steps = [slot for slot in view.slots if slot.role == "init"]
-    initialized = all(slot.succeeded for slot in steps)
+    initialized = all(slot.succeeded for slot in view.slots if slot.role == "init")
     ready = view.outcome is None and all(slot.running for slot in view.slots if slot.role != "init")
-    reason = "" if ready else "PodCompleted" if view.outcome and view.outcome.phase == "Succeeded" else _not_ready(view)
+    why = "ContainersNotReady" if view.outcome is None else _NOT_READY[view.outcome.phase]
     changes = {"Initialized": (str(initialized), "", "")}
-    changes |= dict.fromkeys(("ContainersReady", "Ready"), (str(ready), reason, ""))
+    changes |= dict.fromkeys(("ContainersReady", "Ready"), (str(ready), "" if ready else why, ""))
     # Who was told to make way before keeps being told for whom.
     told = find_condition(known, DISRUPTION).get("status") == "True"
     if view.outcome is not None and view.outcome.disrupted and not told:
         changes[DISRUPTION] = "True", BY_AGENT, texts.DISRUPTED
     return with_conditions(known, changes, now=view.now)
-
-
-def _not_ready(view: PodStanding) -> str:
-    return "PodFailed" if view.outcome is not None else "ContainersNotReady"
 
 
 def container_status(slot: Slot, view: PodStanding) -> Data:
@@ -128,8 +124,7 @@ def container_status(slot: Slot, view: PodStanding) -> Data:
         "started": slot.running,
         "state": {"waiting": waiting} if waiting is not None else _state(slot),
     }
-    before = slot.exit if waiting is not None else None
-    if before := before or slot.last:
+    if before := (slot.exit if waiting is not None else None) or slot.last:
         entry["lastState"] = {"terminated": _terminated(before)}
     if slot.container is not None and slot.container.pid is not None:
         entry["containerID"] = f"process://{slot.container.pid}"
@@ -157,14 +152,8 @@ def _state(slot: Slot) -> Data:
 
 
 def _terminated(ended: Exit) -> Data:
-    entry: Data = {
-        "exitCode": ended.exit_code,
-        "reason": ended.reason,
-        "startedAt": ended.started_at,
-        "finishedAt": ended.finished_at,
-    }
-    more: Mapping[str, Any] = {"message": ended.message, "signal": ended.signal}
-    return entry | {key: value for key, value in more.items() if value}
+    entry: Data = msgspec.to_builtins(ended)
+    return {key: value for key, value in entry.items() if value or key not in ("message", "signal")}
 
 
 def started_text(known: Mapping[str, Any], now: datetime) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reprieve.agents.process.command import environment, expand
 from reprieve.agents.process.containers import PodIdentity
-from reprieve.agents.process.environment import environment, expand
 
 POD = PodIdentity("team", "work-1", "uid-1", "here")
 OWN = {"PATH": "/bin", "HOME": "/home/me", "LANG": "C", "TMPDIR": "/t", "USER": "me", "TOKEN": "secret"}

@@ -10,10 +10,10 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from heapq import heappop, heappush
 from typing import Any
 
 from reprieve.controllers.pods.templates import phase_of
+from reprieve.controllers.work_queue import WorkQueue
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.model.clock import Clock, moment_of, timestamp
 from reprieve.model.conditions import changed_condition, conditions_of
@@ -32,8 +32,6 @@ TERMINATION_SECONDS = "reprieve.scheduling/termination-seconds"
 EXIT_CODE = "reprieve.scheduling/exit-code"
 _LONGEST = 10.0 * 365 * 86400
 _RETRY_SECONDS = 1.0
-
-Key = tuple[str, str]
 
 
 def hollow_node(
@@ -61,8 +59,7 @@ class HollowAgent:
         self._store = store
         self._clock = clock
         self._signal = asyncio.Event()
-        self._due: list[tuple[datetime, Key, str]] = []
-        self._touched: dict[Key, None] = {}
+        self._queue = WorkQueue()
         self._pods = Cache(PODS, self._pod_changed, {"node": _node_of})
         self._nodes = Cache(NODES, self._node_changed)
 
@@ -84,49 +81,42 @@ class HollowAgent:
             _log.warning("the store cannot be followed: %s", error)
             await asyncio.sleep(_RETRY_SECONDS)
             return
-        self._take_due()
-        touched, self._touched = self._touched, {}
-        for number, key in enumerate(touched):
+        for number, key in enumerate(iter(self._next_key, None)):
             await self._look_after(key)
             if number % 16 == 15:
                 await asyncio.sleep(0)
-        if not self._touched:
-            await self._rest()
+        await self._rest()
+
+    def _next_key(self) -> Any:
+        return self._queue.take(self._clock().timestamp())
 
     async def _rest(self) -> None:
-        seconds = (self._due[0][0] - self._clock()).total_seconds() if self._due else None
+        due = self._queue.next_due()
         try:
             # Not `wait_for`: in Python 3.11 that loses a cancellation which comes together with the signal.
-            async with asyncio.timeout(None if seconds is None else max(seconds, 0.0)):
+            async with asyncio.timeout(None if due is None else max(due - self._clock().timestamp(), 0.0)):
                 await self._signal.wait()
             await asyncio.sleep(GATHER)
         except TimeoutError:
             return
 
-    # What has changed, and whose time has come
+    # What has changed
 
     def _pod_changed(self, _: Record | None, new: Record | None) -> None:
         if new is not None and new.data["spec"].get("nodeName"):
-            self._touched[new.key] = None
+            self._queue.add(new.key)
 
     def _node_changed(self, old: Record | None, new: Record | None) -> None:
         if new is not None and (old is None or not _is_hollow(old)) and _is_hollow(new):
-            self._touched.update(dict.fromkeys(record.key for record in self._pods.by("node", new.name)))
-
-    def _take_due(self) -> None:
-        now = self._clock()
-        while self._due and self._due[0][0] <= now:
-            _, key, uid = heappop(self._due)
-            record = self._pods.get(key[1], key[0])
-            if record is not None and record.uid == uid:
-                self._touched[key] = None
+            for record in self._pods.by("node", new.name):
+                self._queue.add(record.key)
 
     def _wake_at(self, moment: datetime, record: Record) -> None:
-        heappush(self._due, (moment, record.key, record.uid))
+        self._queue.add_at(record.key, moment.timestamp())
 
     # One pod
 
-    async def _look_after(self, key: Key) -> None:
+    async def _look_after(self, key: tuple[str, str]) -> None:
         record = self._pods.get(key[1], key[0])
         if record is None or not self._is_mine(record):
             return

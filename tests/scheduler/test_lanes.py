@@ -157,3 +157,21 @@ def test_a_kind_of_units_has_one_lane() -> None:
 
 async def _nothing(plane: Plane) -> None:
     assert plane
+
+
+@pytest.mark.parametrize("fails", ["settle", "stirred", "whom_it_helps", "resume", "pending"])
+def test_a_lane_that_fails_holds_up_no_other(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: SeatLane) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(SeatLane, "stirred", lambda _: True)
+    monkeypatch.setattr(SeatLane, fails, broken)
+
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="2")
+        await plane.pod("a", cpu="2", run=10)
+        await plane.pod("b", cpu="2")
+        await plane.passes(30)
+        assert await plane.where("b") == "n1"
+
+    live(story)

@@ -51,6 +51,7 @@ REASONS: list[tuple[Reason, str]] = [
     (NobodyAsked("Never"), "the preemptor's preemption policy is Never"),
     (NobodyAsked("Leaving"), "enough others are leaving already"),
     (NobodyAsked("Budget"), "a disruption budget is respected"),
+    (NobodyAsked("NotYet"), "the preemptor may not preempt yet"),
     (NobodyAsked(), "the preemptor may not preempt"),
     (NotEnough(), "it could go, but all who may go are not enough"),
     (PolicyReason("SeatPriority", "its seat is dearer"), "its seat is dearer"),

@@ -6,7 +6,7 @@ import msgspec
 
 from reprieve.model.names import UnitName
 
-Because = Literal["Never", "Leaving", "Budget", "NotNow"]
+Because = Literal["Never", "Leaving", "Budget", "NotYet", "NotAllowed"]
 """Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, or what else."""
 
 
@@ -168,7 +168,7 @@ class NoHelp(Reason, frozen=True):
 class NobodyAsked(Reason, frozen=True):
     """Spared: the preemptor asks nobody, because it never preempts, may not yet, or respects a budget."""
 
-    because: Because = "NotNow"
+    because: Because = "NotAllowed"
 
 
 class CheaperElsewhere(Reason, frozen=True):

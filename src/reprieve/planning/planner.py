@@ -111,7 +111,10 @@ class Planner:
         return found
 
     def _waits_only(self, asked: Asked, about: str) -> bool:
-        return about == PREEMPTOR and self.policies.find(asked) is not None
+        try:
+            return about == PREEMPTOR and self.policies.find(asked) is not None
+        except NothingToDecide as why:
+            raise question(str(why), about=why.about) from None
 
     def _unknown(self, asked: Asked, *, about: str = PREEMPTOR) -> Exception:
         deciding = self.policies.of_kind(asked.kind)

@@ -98,13 +98,22 @@ class Scheduler:
             try:
                 await self._follow()
                 if not self._shadow:
-                    for lane in self._lanes:
-                        await lane.resume()
+                    await self._resume()
                     await self._follow()
                 self.ready = True
             except StoreError as error:
                 _log.warning("the store cannot be read yet: %s", error)
                 await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _resume(self) -> None:
+        """Each lane for itself: what one cannot finish holds up no other one."""
+        for lane in self._lanes:
+            try:
+                await lane.resume()
+            except StoreError:
+                raise
+            except Exception:
+                _log.exception("%s could not finish what was begun", type(lane).__name__)
 
     async def turn(self) -> bool:
         """One unit's turn; False when nobody is ready."""

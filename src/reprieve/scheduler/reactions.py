@@ -10,6 +10,7 @@
 import logging
 from collections.abc import Callable, Iterable
 from math import inf
+from typing import TypeVar
 
 from reprieve.model.names import kind_of
 from reprieve.scheduler.kept_changes import KeptChanges
@@ -20,6 +21,8 @@ from reprieve.scheduler.scheduling_queue import SchedulingQueue
 _log = logging.getLogger(__name__)
 
 _INTERVAL = 0.05
+Answer = TypeVar("Answer")
+_EVERYBODY: Helps = lambda _: True  # noqa: E731 - about whom nothing can be said, it is tried
 
 
 class Reactions:
@@ -35,12 +38,9 @@ class Reactions:
         for lane, kept in self._lanes:
             for seen in (*kept.due(), *changes):
                 await self._tell(lane, kept, kept.with_earlier(seen))
-        try:
-            for lane, _ in self._lanes:
-                lane.settle()
-            self._wake()
-        except Exception:
-            _log.exception("those who wait could not be looked through, and are looked through again")
+        for lane, _ in self._lanes:
+            _guarded(lane, lane.settle, None)
+        self._wake()
 
     async def _tell(self, lane: Lane, kept: KeptChanges, seen: Seen) -> None:
         try:
@@ -53,20 +53,29 @@ class Reactions:
     def due_in(self) -> float:
         """Seconds until there is something to do here though nothing happens; infinite: there is nothing."""
         kept = min((kept.due_in() for _, kept in self._lanes), default=inf)
-        stirred = any(lane.stirred() for lane, _ in self._lanes)
+        stirred = any(_guarded(lane, lane.stirred, False) for lane, _ in self._lanes)
         return min(kept, max(0.0, self._next - self._clock())) if stirred else kept
 
     def _wake(self) -> None:
         """Move whoever could be helped."""
-        stirred = [lane for lane, _ in self._lanes if lane.stirred()]
+        stirred = [lane for lane, _ in self._lanes if _guarded(lane, lane.stirred, False)]
         if not stirred or self._clock() < self._next:
             return
         helps: dict[str, Helps] = {}
         for lane in stirred:
-            helps |= dict.fromkeys(lane.kinds, lane.whom_it_helps())
+            helps |= dict.fromkeys(lane.kinds, _guarded(lane, lane.whom_it_helps, _EVERYBODY))
+        self._next = self._clock() + _INTERVAL
         if self._queue.size("unschedulable"):
-            self._next = self._clock() + _INTERVAL
             self._queue.move(lambda unit: kind_of(unit) in helps and _may_help(helps[kind_of(unit)], unit))
+
+
+def _guarded(lane: Lane, ask: Callable[[], Answer], otherwise: Answer) -> Answer:
+    """What a lane answers; one that fails holds up no other one."""
+    try:
+        return ask()
+    except Exception:
+        _log.exception("%s failed, and the others go on without it", type(lane).__name__)
+        return otherwise
 
 
 def _may_help(helps: Helps, unit: str) -> bool:

@@ -28,7 +28,8 @@ _BECAUSE = {
     "Never": "the preemptor's preemption policy is Never",
     "Leaving": "enough others are leaving already",
     "Budget": "a disruption budget is respected",
-    "NotNow": "the preemptor may not preempt",
+    "NotYet": "the preemptor may not preempt yet",
+    "NotAllowed": "the preemptor may not preempt",
 }
 # By which right a quota workload is preempted, under the names that Kueue gives.
 _RIGHTS = {

@@ -8,10 +8,12 @@ from reprieve.configuration import Settings
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
+from reprieve.manifests.core import Node
 from reprieve.manifests.loading import load_objects
+from reprieve.manifests.pods import Pod
 from reprieve.policies.pod import PodPolicy
 from reprieve.world import World, microseconds
-from tests.builders.pods import budget, node, pod, priority_class
+from tests.builders.pods import budget, node, pod, pod_group, priority_class
 from tests.reference.cluster import REQUIRED, moment
 
 Dict = dict[str, Any]
@@ -26,10 +28,10 @@ GUARANTEED = priority_class(
 class Cluster:
     """A world that changes, and a policy that is kept."""
 
-    def __init__(self, *objects: Dict) -> None:
+    def __init__(self, *objects: Dict, gates: dict[str, bool] | None = None) -> None:
         self.world = World()
         self.put(*objects)
-        self.policy = PodPolicy(NodeLedger(self.world, Settings(validate=True)))
+        self.policy = PodPolicy(NodeLedger(self.world, Settings(validate=True, feature_gates=gates or {})))
 
     def put(self, *objects: Dict) -> None:
         for entry in load_objects(objects).entries:
@@ -113,3 +115,23 @@ def test_a_pod_that_came_before_its_node_takes_its_room_there() -> None:
     assert cluster.decide().outcome == "Unschedulable"
     cluster.put(node(cpu="5"))
     assert cluster.decide().outcome == "Fits"
+
+
+def test_a_pod_of_a_group_with_a_port_that_comes_and_goes_at_once_leaves_nothing_behind() -> None:
+    cluster = Cluster(node(), pod_group("team", whole=True), gates={"GenericWorkload": True})
+    port = {"containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    cluster.put(pod("p", spec=port))
+    assert cluster.decide().outcome == "Fits"
+    cluster.put(pod("a", node="n1", group="team", spec=port))
+    cluster.world.delete(Pod, "a", "default")
+    assert cluster.decide().outcome == "Fits"
+
+
+def test_a_pod_of_a_group_that_came_just_before_its_node_went_is_there_when_the_node_returns() -> None:
+    cluster = Cluster(node(cpu="1"), pod_group("team", whole=True), pod("p", cpu="1"), gates={"GenericWorkload": True})
+    assert cluster.decide().outcome == "Fits"
+    cluster.put(pod("a", node="n1", group="team", cpu="1"))
+    cluster.world.delete(Node, "n1")
+    assert cluster.decide().outcome == "Unschedulable"
+    cluster.put(node(cpu="1"))
+    assert cluster.decide().outcome == "Unschedulable"

@@ -249,3 +249,36 @@ CLUSTER_STATUS = {
     "apiEnablements": [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment", "name": "deployments"}]}],
     "resourceSummary": {"allocatable": {"cpu": "2", "pods": "100"}, "allocated": {}},
 }
+
+
+# Nominations that lead nowhere
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spec": {"unschedulable": True}},
+        {"spec": {"taints": [{"key": "full", "effect": "NoSchedule"}]}},
+    ],
+    ids=["cordoned", "tainted"],
+)
+def test_who_waits_for_a_node_that_takes_nobody_any_more_looks_elsewhere_when_its_victims_are_gone(
+    change: dict[str, Any],
+) -> None:
+    async def story(plane: Plane) -> None:
+        await plane.priority("middle", 50)
+        await plane.priority("high", 100)
+        await plane.node("n1", cpu="4")
+        await plane.pod("lowest", cpu="4", leaves=20)
+        await plane.passes(2)
+        await plane.node("n2", cpu="4")
+        await plane.pod("low", cpu="4", leaves=1, priority="middle")
+        await plane.passes(2)
+        await plane.pod("p", cpu="4", priority="high")
+        await plane.passes(2)
+        assert (await plane.record("p")).data["status"]["nominatedNodeName"] == "n1"
+        await plane.change(NODES, "n1", change)
+        await plane.passes(18 + 2 * SOON)
+        assert await plane.where("p") == "n2"
+
+    live(story)

@@ -188,6 +188,7 @@ class NodeTable(NodeColumns):
         index = self.index.get(name)
         if index is None:
             return
+        self._settle()  # whoever came with its group just before stands there, too
         running = [facts for share in self.residents[index] for facts in share.pods]
         leaving = [*running, *self.nominated.get(index, [])]
         for facts in leaving:
@@ -236,6 +237,7 @@ class NodeTable(NodeColumns):
             return False
         self._members.get(membership.key, {}).pop(facts.key, None)
         self._unsettled.add(membership.key)
+        self.ported.pop(facts.key, None)  # it may not have been put anywhere yet
         return True
 
     def _take_pod(self, facts: PodFacts) -> None:

@@ -265,7 +265,8 @@ class PodGroupPolicy(BasePolicy):
             return {}
         offered = {offer.domain for offer in told.offers.all()}
         inside = {domain.name for domain in view.domains}
-        outside = {name: texts.pods.OBSTACLES[OUT_OF_DOMAIN] for name in self._domain_of(view) if name not in inside}
+        there = zip(self._domain_of(view), self._table.nodes, strict=True)
+        outside = {name: texts.pods.OBSTACLES[OUT_OF_DOMAIN] for name, node in there if node and name not in inside}
         short = {name: texts.pods.TOO_SMALL for name in sorted(inside - offered) if len(inside) > 1}
         return {**short, **outside}
 

@@ -95,12 +95,12 @@ class QueuePolicy(BasePolicy):
         ready = view.facts.created + int(view.queue.delay * _SECOND)
         if view.now < ready:
             message = texts.queues.waits_for_delay(view.unit, view.queue.name, ready)
-            return HeldBack("Wait", message, until=ready, because=NobodyAsked())
+            return HeldBack("Wait", message, until=ready, because=NobodyAsked("NotYet"))
         where, leaving = leaving_enough(self.columns, view)
         if not leaving:
             return None
         message = texts.pods.waits_for_victims(view.unit, where, leaving)
-        return HeldBack("Wait", message, where, waiting_for=leaving, because=NobodyAsked())
+        return HeldBack("Wait", message, where, waiting_for=leaving, because=NobodyAsked("Leaving"))
 
     def _refusal(self, view: PodInQueueView) -> str:
         if view.facts.preemption_policy == "Never":

@@ -32,6 +32,7 @@ class QuotaEntry(Entry):
     def _facts(self, asked: Asked) -> WorkloadFacts | None:
         if asked.api_version.startswith(_GROUPS):
             return None
+        self.policy.quota.sync()
         return self.policy.quota.find((asked.namespace, asked.name))
 
     def find(self, asked: Asked) -> Preemptor | None:
@@ -65,9 +66,12 @@ class QuotaEntry(Entry):
         return sorted(facts.unit for facts in (*everyone, *self.policy.quota.stranded))
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
+        self.policy.quota.sync()
+        self.policy.quota.at(now)
         return decide(self.policy, preemptor.facts, now)
 
-    def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:  # noqa: ARG002 - queues have heads
+    def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:
+        self.policy.quota.at(now)
         waiting = {one.unit: one for one in pending}
         return (Decided(waiting[plan.preemptor], plan) for plan in cycle(self.policy))
 

@@ -40,8 +40,10 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> Found:
         return Found(domain, rules, [], Asked())
     round_ = _Round(view, domain, rules)
     view.queue.add(domain.usage)
-    fits = round_.first() or round_.second()
-    view.queue.remove(domain.usage)
+    try:
+        fits = round_.first() or round_.second()
+    finally:
+        view.queue.remove(domain.usage)
     victims = fill_back(round_.ledger, round_.removed) if fits else round_.removed
     for item in victims:
         round_.ledger.give_back(item)

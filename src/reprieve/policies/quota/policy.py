@@ -170,7 +170,7 @@ def _wait(view: WorkloadView, why: str = "", *, takes: bool = False) -> HeldBack
         waiting_for=view.leaving,
         until=view.waits_until,
         terms=view.terms(takes=takes),
-        because=NobodyAsked("NotNow" if why else "Leaving"),
+        because=NobodyAsked("NotYet" if why else "Leaving"),
     )
 
 

@@ -25,13 +25,15 @@ class NodeRoom:
         self._policy: PodPolicy = policies[PodEntry.name].policy
         self._clock = clock
 
-    def is_gone(self, node: str) -> bool:
-        self._nodes.sync()
-        return self._nodes.index(node) == NOWHERE
-
     def fits_on(self, facts: PodFacts, nodes: Iterable[str], apart_from: frozenset[Key] = frozenset()) -> bool:
         """Does it fit on any of these nodes, as things are? `apart_from`: nominated pods that do not count."""
         return self._on(nodes, self._view(facts, apart_from=apart_from).fits)
+
+    def is_awaited(self, node: str) -> bool:
+        """Whether anybody is leaving a node, so that there is something to wait for."""
+        self._nodes.sync()
+        index = self._nodes.index(node)
+        return index != NOWHERE and bool((self._nodes.table.ranks["leaves"][:, index] > 0).any())
 
     def shape(self, facts: PodFacts) -> object:
         """Pods of one shape and priority get the same answers, unless they are nominated."""

@@ -8,12 +8,17 @@
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them.
 """
 
+import logging
+
+from reprieve.model.names import Key
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.world import PodFacts
+
+_log = logging.getLogger(__name__)
 
 
 class PodWakeups:
@@ -52,23 +57,31 @@ class PodWakeups:
 
     def next_in_line(self) -> list[str]:
         """The units that were promised a place which is free by now."""
-        ready = [facts for node in sorted(self._touched) for facts in self._next_on(node)]
-        self._touched.clear()
+        touched, self._touched = self._touched, set()
+        ready = [facts for node in sorted(touched) for facts in self._next_on(node)]
         return list(dict.fromkeys(map(self._pending.unit_of, ready)))
 
     def _next_on(self, node: str) -> list[PodFacts]:
         """Of those who are nominated to a node, the more important first: who fits beside those before it. Groups see
-        for themselves; and where the node is gone, everybody does."""
+        for themselves; and where nobody is leaving it any more, everybody does: what is in the way now will stay."""
         ready: list[PodFacts] = []
+        awaited = self._room.is_awaited(node)
         behind = {
             facts.key: facts for facts in sorted(self._pending.nominated_to(node), key=lambda facts: facts.importance)
         }
         for key, facts in list(behind.items()):
             alone = self._pending.unit_of(facts) == facts.unit
-            if not alone or self._room.is_gone(node) or self._room.fits_on(facts, [node], apart_from=frozenset(behind)):
+            if not alone or not awaited or self._fits(facts, node, frozenset(behind)):
                 ready.append(facts)
                 del behind[key]
         return ready
+
+    def _fits(self, facts: PodFacts, node: str, behind: frozenset[Key]) -> bool:
+        try:
+            return self._room.fits_on(facts, [node], apart_from=behind)
+        except Exception:
+            _log.exception("it cannot be said whether %s fits on %s: it is tried", facts.unit, node)
+            return True
 
     def whom_it_helps(self) -> Helps:
         """To be asked before anything else happens."""
@@ -85,7 +98,7 @@ class PodWakeups:
         if not pods or not happened.freed:
             return False
         if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
-            return self._room.fits_on(pods[0], happened.freed)
+            return self._room.fits_on(pods[0], happened.freed) or not self._room.is_awaited(pods[0].nominated)
         widely = minds or len(pods) > 1 or self._policies[QueueEntry.name].policy is not None
         return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
 

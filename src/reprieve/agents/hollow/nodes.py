@@ -35,10 +35,16 @@ _RETRY_SECONDS = 1.0
 
 
 def hollow_node(
-    name: str, *, cpu: str = "8", memory: str = "32Gi", gpus: int = 0, labels: Mapping[str, str] | None = None
+    name: str,
+    *,
+    cpu: str = "8",
+    memory: str = "32Gi",
+    pods: int = 110,
+    gpus: int = 0,
+    labels: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """A node that this agent plays."""
-    amounts = {"cpu": cpu, "memory": memory, "pods": "110", **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
+    amounts = {"cpu": cpu, "memory": memory, "pods": str(pods), **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
     return {
         "apiVersion": "v1",
         "kind": "Node",

@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from reprieve.server import openapi
-from reprieve.server.paths import target_of
+from reprieve.server.requests import target_of
 from tests.server.planes import Running, running
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

@@ -9,7 +9,7 @@ import pytest
 
 from reprieve.manifests.kinds import READERS, RESOURCES
 from reprieve.server import openapi, schemas
-from reprieve.server.schema_types import name_of
+from reprieve.server.schemas import name_of
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

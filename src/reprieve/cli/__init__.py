@@ -37,17 +37,10 @@ def _verbs(panel: str, *verbs: _Verb) -> None:
 _verbs(_DECIDING, plan.plan, explain.explain, test.test, check.check)
 _verbs(_RUNNING, up.up)
 # What stands behind the first word is the command's own, also where it looks like an option.
-app.command(
-    "submit",
-    cls=PlainCommand,
-    rich_help_panel=_RUNNING,
-    context_settings={"allow_interspersed_args": False},
-)(submit.submit)
-_verbs(
-    _RUNNING,
-    *(get.get, describe.describe, apply.apply, delete.delete),
-    *(logs.logs, events.events, top.top),
+app.command("submit", cls=PlainCommand, rich_help_panel=_RUNNING, context_settings={"allow_interspersed_args": False})(
+    submit.submit
 )
+_verbs(_RUNNING, *(get.get, describe.describe, apply.apply, delete.delete), *(logs.logs, events.events, top.top))
 
 # What Python calls the parts of a question, in the words of the command line.
 _INTERRUPTED = 130
@@ -63,8 +56,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def root(
     _version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version and stop.", callback=_print_version, is_eager=True),
+        bool, typer.Option("--version", help="Show the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Reprieve decides who makes way: priority and preemption for Kubernetes, explained."""

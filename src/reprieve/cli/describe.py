@@ -28,11 +28,7 @@ _CONDITION_COLUMNS = ("TYPE", "STATUS", "REASON", "SINCE", "MESSAGE")
 
 
 def describe(
-    words: Words,
-    namespace: Namespace = None,
-    selector: Selector = "",
-    server: Server = None,
-    token: Token = None,
+    words: Words, namespace: Namespace = None, selector: Selector = "", server: Server = None, token: Token = None
 ) -> None:
     """Show everything about an object: its fields and conditions, its events, and what the scheduler did with it.
 

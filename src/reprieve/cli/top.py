@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reprieve.cli.connecting import connected
-from reprieve.cli.figures import (
-    GPU,
-    Waiting,
-    node_uses,
-    of_all,
-    queue_uses,
-    so_much,
-    waiting_pods,
-    waiting_workloads,
-)
+from reprieve.cli.figures import GPU, Waiting, node_uses, of_all, queue_uses, so_much, waiting_pods, waiting_workloads
 from reprieve.cli.kinds import namespace_for
 from reprieve.cli.options import AllNamespaces, Form, Namespace, Selector, Server, Shape, Token
 from reprieve.cli.output import columns, on_terminal, print_object

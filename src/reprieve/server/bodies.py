@@ -5,20 +5,16 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-from litestar import Request
 
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
-from reprieve.server.paths import PathTarget
+from reprieve.server.requests import AnyRequest, PathTarget
 from reprieve.stores.errors import BadRequest, TooLarge, UnsupportedMediaType
 from reprieve.texts import server as texts
 
 LIMIT = 3 * 1024 * 1024
 # A client that is still sending does not read: so much is read and thrown away before it is told.
 _DRAINED = 8 * LIMIT
-JSON_TYPES = ("application/json",)
-YAML_TYPES = ("application/yaml",)
-OBJECT_TYPES = (*JSON_TYPES, *YAML_TYPES)
-AnyRequest = Request[Any, Any, Any]
+OBJECT_TYPES = ("application/json", "application/yaml")
 
 
 async def read_body(request: AnyRequest) -> bytes:

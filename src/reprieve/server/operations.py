@@ -3,18 +3,16 @@
 from typing import Any
 
 from reprieve.manifests.resource import Resource
-from reprieve.server.queries import LARGEST
-from reprieve.server.schema_types import name_of
-from reprieve.server.schemas import Schema, reference
+from reprieve.server.answers import JSON
+from reprieve.server.queries import LARGEST, PROPAGATIONS
+from reprieve.server.schemas import Schema, name_of, reference
 from reprieve.stores.api.patches import MEDIA_TYPES
 
-_JSON = "application/json"
-_NAME = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$"}
+NAME = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$"}
 _SECONDS = {"type": "integer", "minimum": 0, "maximum": 86400}
-_GRACE = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
+_COUNT = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": LARGEST}
-_POSITIVE = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
-_TEXT = {"type": "string"}
+TEXT = {"type": "string"}
 _FLAG = {"type": "boolean"}
 _JSON_PATCH = {"type": "array", "items": reference("JsonPatchOperation")}
 
@@ -37,48 +35,48 @@ _ALWAYS = (400, 401, 403, 404, 406, 503)
 _WRITING = (*_ALWAYS, 409, 413, 415, 422)
 
 
-def _query(name: str, schema: Schema) -> dict[str, Any]:
+def in_query(name: str, schema: Schema) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": schema}
 
 
-def _path(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": _NAME}
+def in_path(name: str, schema: Schema = NAME) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-_SELECT = (_query("labelSelector", _TEXT), _query("fieldSelector", _TEXT))
+_SELECT = (in_query("labelSelector", TEXT), in_query("fieldSelector", TEXT))
 _LIST = (
     *_SELECT,
-    _query("limit", _NUMBER),
-    _query("continue", _TEXT),
-    _query("resourceVersion", {"type": "string", "pattern": "^[0-9]{0,18}$"}),
-    _query("timeoutSeconds", _SECONDS),
-    _query("watch", _FLAG),
-    _query("allowWatchBookmarks", _FLAG),
+    in_query("limit", _NUMBER),
+    in_query("continue", TEXT),
+    in_query("resourceVersion", {"type": "string", "pattern": "^[0-9]{0,18}$"}),
+    in_query("timeoutSeconds", _SECONDS),
+    in_query("watch", _FLAG),
+    in_query("allowWatchBookmarks", _FLAG),
 )
-_DRY_RUN = _query("dryRun", {"type": "string", "enum": ["All"]})
+_DRY_RUN = in_query("dryRun", {"type": "string", "enum": ["All"]})
 _WRITE = (
     _DRY_RUN,
-    _query("fieldManager", _TEXT),
-    _query("fieldValidation", {"type": "string", "enum": ["Ignore", "Warn", "Strict"]}),
+    in_query("fieldManager", TEXT),
+    in_query("fieldValidation", {"type": "string", "enum": ["Ignore", "Warn", "Strict"]}),
 )
 _DELETE = (
     _DRY_RUN,
-    _query("gracePeriodSeconds", _GRACE),
-    _query("propagationPolicy", {"type": "string", "enum": ["Background", "Foreground", "Orphan"]}),
+    in_query("gracePeriodSeconds", _COUNT),
+    in_query("propagationPolicy", {"type": "string", "enum": list(PROPAGATIONS)}),
 )
 _LOG = (
-    _query("container", _TEXT),
-    _query("follow", _FLAG),
-    _query("limitBytes", {"type": "integer", "minimum": 1, "maximum": LARGEST}),
-    _query("previous", _FLAG),
-    _query("sinceSeconds", _POSITIVE),
-    _query("tailLines", {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}),
-    _query("timestamps", _FLAG),
+    in_query("container", TEXT),
+    in_query("follow", _FLAG),
+    in_query("limitBytes", {**_NUMBER, "minimum": 1}),
+    in_query("previous", _FLAG),
+    in_query("sinceSeconds", {**_COUNT, "minimum": 1}),
+    in_query("tailLines", _COUNT),
+    in_query("timestamps", _FLAG),
 )
 
 
 def content(schema: Schema, *media_types: str) -> dict[str, Any]:
-    return {media_type: {"schema": schema} for media_type in media_types or (_JSON,)}
+    return {media_type: {"schema": schema} for media_type in media_types or (JSON,)}
 
 
 def responses(codes: tuple[int, ...], good: dict[int, Schema]) -> dict[str, Any]:
@@ -105,10 +103,10 @@ class KindOperations:
         if not self.resource.namespaced:
             return self._below(f"{root}/{plural}", ())
         everywhere = {f"{root}/{plural}": {"get": self._list("ForAllNamespaces", ())}}
-        return everywhere | self._below(f"{root}/namespaces/{{namespace}}/{plural}", (_path("namespace"),))
+        return everywhere | self._below(f"{root}/namespaces/{{namespace}}/{plural}", (in_path("namespace"),))
 
     def _below(self, path: str, place: tuple[Any, ...]) -> dict[str, Any]:
-        one = (*place, _path("name"))
+        one = (*place, in_path("name"))
         found = {
             path: {
                 "get": self._list("", place),
@@ -140,7 +138,7 @@ class KindOperations:
             return {"put": self._write("replace", "put", one, {200: self._own()}, "Finalize")}
         if name == "log":
             answers = responses(_ALWAYS, {})
-            answers["200"] = {"description": "What the container wrote.", "content": content(_TEXT, "text/plain")}
+            answers["200"] = {"description": "What the container wrote.", "content": content(TEXT, "text/plain")}
             return {"get": self._operation("get", "Log", (*one, *_LOG), answers)}
         kind = name.capitalize()
         codes = (*_WRITING, 429) if name == "eviction" else _WRITING
@@ -157,7 +155,7 @@ class KindOperations:
         operation = self._operation(action, suffix, (*place, *_WRITE), responses(_WRITING, good))
         return {
             **operation,
-            "requestBody": _body(self._own(), _JSON, "application/yaml"),
+            "requestBody": _body(self._own(), JSON, "application/yaml"),
             "x-kubernetes-action": method,
         }
 
@@ -166,7 +164,9 @@ class KindOperations:
         types = [each for each in MEDIA_TYPES if self._offers(each)]
         some = {each: {"schema": _JSON_PATCH if "json-patch" in each else {"type": "object"}} for each in types}
         good = {200: self._own(), 201: self._own()}
-        operation = self._operation("patch", suffix, (*one, *_WRITE, _query("force", _FLAG)), responses(_WRITING, good))
+        operation = self._operation(
+            "patch", suffix, (*one, *_WRITE, in_query("force", _FLAG)), responses(_WRITING, good)
+        )
         return {**operation, "requestBody": {"required": True, "content": some}}
 
     def _offers(self, media_type: str) -> bool:

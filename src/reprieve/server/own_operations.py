@@ -4,13 +4,14 @@ from typing import Any
 
 from reprieve.manifests.kinds import KINDS
 from reprieve.planning.result import Decision
-from reprieve.server.operations import content, responses
+from reprieve.server.bodies import OBJECT_TYPES
+from reprieve.server.operations import TEXT, content, in_path, in_query, responses
 from reprieve.server.own import MOST
 from reprieve.server.schemas import Schema, reference, schemas_of
 
-_TEXT: Schema = {"type": "string"}
 _UNIT_DESCRIPTION = "A unit as plans write it: KIND/NAMESPACE/NAME, or KIND//NAME where there is no namespace."
 _OBJECT: Schema = {"type": "object"}
+_PERHAPS: Schema = {"type": "object", "nullable": True}
 _USUAL = (400, 401, 403)
 
 
@@ -22,26 +23,18 @@ def _list(schema: Schema) -> Schema:
     return {"type": "array", "items": schema}
 
 
-_SUMMARY = _named(
-    id={"type": "integer"},
-    at=_TEXT,
-    last=_TEXT,
-    times={"type": "integer"},
-    preemptor=_TEXT,
-    policy=_TEXT,
-    outcome=_TEXT,
-    message=_TEXT,
-)
+_INTEGER: Schema = {"type": "integer"}
+_TOLD = dict.fromkeys(("preemptor", "policy", "outcome", "message"), TEXT)
 OWN_SCHEMAS: dict[str, Schema] = {
     **schemas_of([Decision]),
     "Plan": _named(
-        now=_TEXT,
+        now=TEXT,
         decisions=_list(reference("Decision")),
-        admitted=_list(_TEXT),
-        left=_list(_TEXT),
-        order=_list(_TEXT),
+        admitted=_list(TEXT),
+        left=_list(TEXT),
+        order=_list(TEXT),
         priorities=_OBJECT,
-        warnings=_list(_TEXT),
+        warnings=_list(TEXT),
     ),
     "Question": {
         "type": "object",
@@ -55,25 +48,16 @@ OWN_SCHEMAS: dict[str, Schema] = {
             },
         },
     },
-    "DecisionSummary": _SUMMARY,
+    "DecisionSummary": _named(id=_INTEGER, at=TEXT, last=TEXT, times=_INTEGER, **_TOLD),
     "KeptDecision": {"allOf": [reference("DecisionSummary"), _named(plan=_OBJECT)]},
-    "Story": _named(unit=_TEXT, story=_list(_named(at=_TEXT, step=_TEXT, cause=_TEXT))),
-    "Explanation": _named(
-        unit=_TEXT,
-        story=_list(_OBJECT),
-        decision={"type": "object", "nullable": True},
-        preempted={"type": "object", "nullable": True},
-    ),
+    "Story": _named(unit=TEXT, story=_list(_named(at=TEXT, step=TEXT, cause=TEXT))),
+    "Explanation": _named(unit=TEXT, story=_list(_OBJECT), decision=_PERHAPS, preempted=_PERHAPS),
     "Decisions": _named(decisions=_list(reference("DecisionSummary"))),
 }
 
 
 def _query(name: str, schema: Schema, description: str = "") -> dict[str, Any]:
-    return {"name": name, "in": "query", "schema": schema, "description": description}
-
-
-def _path(name: str, schema: Schema) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": schema}
+    return {**in_query(name, schema), "description": description}
 
 
 def _get(name: str, summary: str, answers: dict[str, Any], *parameters: dict[str, Any]) -> dict[str, Any]:
@@ -89,21 +73,23 @@ def _get(name: str, summary: str, answers: dict[str, Any], *parameters: dict[str
 
 
 def _health(name: str, summary: str, *codes: int) -> dict[str, Any]:
-    text = content(_TEXT, "text/plain")
-    answers = {str(code): {"description": "How it is.", "content": text} for code in (200, *codes)}
-    refusals = responses(_USUAL, {})
-    return _get(name, summary, answers | refusals, _query("verbose", {"type": "boolean"}))
+    told = {"description": "How it is.", "content": content(TEXT, "text/plain")}
+    answers = {str(code): told for code in (200, *codes)} | responses(_USUAL, {})
+    return _get(name, summary, answers, _query("verbose", {"type": "boolean"}))
 
 
 def _plain(name: str, summary: str) -> dict[str, Any]:
     return _get(name, summary, responses(_USUAL, {200: _OBJECT}))
 
 
-_SEGMENT = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$"}
-_UNIT = (_path("kind", {"type": "string", "enum": list(KINDS)}), _path("namespace", _SEGMENT), _path("name", _SEGMENT))
+_UNIT = (
+    in_path("kind", {"type": "string", "enum": list(KINDS)}),
+    in_path("namespace"),
+    in_path("name"),
+)
 _LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": MOST})
-_FOR = _query("for", _TEXT, _UNIT_DESCRIPTION)
-_NOW = _query("now", _TEXT, "The time of the decision; else now.")
+_FOR = _query("for", TEXT, _UNIT_DESCRIPTION)
+_NOW = _query("now", TEXT, "The time of the decision; else now.")
 _PLANNED = responses((*_USUAL, 413, 415, 422), {200: reference("Plan")})
 _FOUND = (*_USUAL, 404, 503)
 
@@ -114,7 +100,7 @@ OWN_PATHS: dict[str, Any] = {
     "/metrics": _get(
         "metrics",
         "Figures for Prometheus.",
-        {"200": {"description": "All of them.", "content": content(_TEXT, "text/plain")}, **responses(_USUAL, {})},
+        {"200": {"description": "All of them.", "content": content(TEXT, "text/plain")}, **responses(_USUAL, {})},
     ),
     "/plan": {
         **_get("planNow", "What would be decided now.", _PLANNED, _FOR, _NOW),
@@ -122,10 +108,7 @@ OWN_PATHS: dict[str, Any] = {
             "operationId": "planWhatIf",
             "tags": ["reprieve"],
             "summary": "What would be decided if these objects were there too. Nothing is changed.",
-            "requestBody": {
-                "required": False,
-                "content": content(reference("Question"), "application/json", "application/yaml"),
-            },
+            "requestBody": {"required": False, "content": content(reference("Question"), *OBJECT_TYPES)},
             "responses": _PLANNED,
         },
     },
@@ -139,14 +122,14 @@ OWN_PATHS: dict[str, Any] = {
         "decisions",
         "The last decisions, newest first.",
         responses(_FOUND, {200: reference("Decisions")}),
-        _query("unit", _TEXT, _UNIT_DESCRIPTION),
+        _query("unit", TEXT, _UNIT_DESCRIPTION),
         _LIMIT,
     ),
     "/decisions/{id}": _get(
         "decision",
         "One decision with its whole plan.",
         responses(_FOUND, {200: reference("KeptDecision")}),
-        _path("id", {"type": "integer", "minimum": 1, "maximum": 10**15}),
+        in_path("id", {"type": "integer", "minimum": 1, "maximum": 10**15}),
     ),
     "/version": _plain("version", "Which Kubernetes is spoken here."),
     "/api": _plain("coreVersions", "The versions of the core group."),

@@ -10,7 +10,6 @@ LARGEST = 2**63 - 1
 LONGEST_WATCH = 24 * 3600
 _INT32 = 2**31 - 1
 PROPAGATIONS = ("Background", "Foreground", "Orphan")
-MATCHES = ("NotOlderThan", "Exact")
 # What the parameters of Kubernetes' API have to be, wherever they are sent.
 _NUMBERS: dict[str, tuple[int, int]] = {
     "limit": (0, LARGEST),
@@ -22,21 +21,15 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "limitBytes": (1, LARGEST),
 }
 _FLAGS = (
-    "watch",
-    "allowWatchBookmarks",
-    "sendInitialEvents",
-    "follow",
-    "previous",
-    "timestamps",
-    "force",
-    "orphanDependents",
+    *("watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents"),
+    *("follow", "previous", "timestamps"),
 )
 _CHOICES: dict[str, tuple[str, ...]] = {
     "dryRun": ("All",),
     "fieldValidation": ("Ignore", "Warn", "Strict"),
     "includeObject": ("None", "Metadata", "Object"),
     "propagationPolicy": PROPAGATIONS,
-    "resourceVersionMatch": MATCHES,
+    "resourceVersionMatch": ("NotOlderThan", "Exact"),
 }
 _MOST_PARAMETERS = 100
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)

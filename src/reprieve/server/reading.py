@@ -7,8 +7,7 @@ import msgspec
 from litestar import Response
 
 from reprieve.server import tables
-from reprieve.server.accepting import AnswerForm
-from reprieve.server.answers import Timeout, json_answer, raw_answer
+from reprieve.server.answers import AnswerForm, Timeout, json_answer, raw_answer
 from reprieve.server.list_pages import ListPart, after, read_token
 from reprieve.server.queries import LARGEST, Query
 from reprieve.server.requests import Call
@@ -23,37 +22,39 @@ async def get(call: Call) -> Response[bytes]:
 
 
 def shown(call: Call, record: Record, code: int = 200, headers: dict[str, str] | None = None) -> Response[bytes]:
-    """One object, in the form that is wanted."""
+    return raw_answer(encoded(call, record), code, headers)
+
+
+def encoded(call: Call, record: Record, *, headings: bool = True) -> bytes:
+    """One object in the form that is wanted; of a table, `headings` may be left out."""
     match call.form:
         case AnswerForm.TABLE:
             metadata = {"resourceVersion": str(record.version)}
-            now = call.plane.clock()
-            content = tables.table(record.resource, [record], now, include=include(call.query), metadata=metadata)
-            return json_answer(content, code, headers)
+            return msgspec.json.encode(_table(call, [record], metadata, headings=headings))
         case AnswerForm.METADATA:
-            return json_answer(tables.partial(record), code, headers)
+            return msgspec.json.encode(tables.partial(record))
         case AnswerForm.OBJECTS:
-            return raw_answer(record.raw, code, headers)
+            return record.raw
 
 
-def include(query: Query) -> Any:
-    return query.choice("includeObject")
+def _table(call: Call, records: list[Record], metadata: dict[str, Any], *, headings: bool = True) -> dict[str, Any]:
+    include = call.query.choice("includeObject")
+    return tables.table(
+        call.target.resource, records, call.plane.clock(), include=include, metadata=metadata, headings=headings
+    )
 
 
 async def list_objects(call: Call) -> Response[bytes]:
-    return listed(call, await _part(call))
-
-
-async def _part(call: Call) -> ListPart:
+    """All that is asked for, or a part of it."""
     limit = call.query.number("limit") or LARGEST
     token_text = call.query.text("continue")
     if not token_text:
-        return call.pages.first(at_version(call.query, await selected(call)), limit)
+        return _listed(call, call.pages.first(_at_version(call.query, await selected(call)), limit))
     if call.query.text("resourceVersion") not in ("", "0"):
         raise BadRequest(texts.CONTINUE_WITH_VERSION)
     token = read_token(token_text)
     rest = call.pages.rest(token)
-    return call.pages.first(after(await selected(call), token) if rest is None else rest, limit)
+    return _listed(call, call.pages.first(after(await selected(call), token) if rest is None else rest, limit))
 
 
 async def selected(call: Call) -> Listing:
@@ -66,7 +67,7 @@ async def selected(call: Call) -> Listing:
     return Listing(sorted(found.records, key=lambda record: record.key), found.version)
 
 
-def at_version(query: Query, listing: Listing) -> Listing:
+def _at_version(query: Query, listing: Listing) -> Listing:
     """The list, if it is of a version that the request takes: only the last one is kept."""
     asked = query.number("resourceVersion")
     match = query.choice("resourceVersionMatch")
@@ -79,14 +80,13 @@ def at_version(query: Query, listing: Listing) -> Listing:
     return listing
 
 
-def listed(call: Call, part: ListPart) -> Response[bytes]:
+def _listed(call: Call, part: ListPart) -> Response[bytes]:
     """A list, in the form that is wanted."""
-    metadata = list_metadata(part, counted=not _selects(call.query))
+    selects = call.query.text("labelSelector") or call.query.text("fieldSelector")
+    metadata = list_metadata(part, counted=not selects)
     match call.form:
         case AnswerForm.TABLE:
-            now = call.plane.clock()
-            resource, wanted = call.target.resource, include(call.query)
-            return json_answer(tables.table(resource, part.records, now, include=wanted, metadata=metadata))
+            return json_answer(_table(call, part.records, metadata))
         case AnswerForm.METADATA:
             items = [tables.partial(record) for record in part.records]
             head = {"kind": "PartialObjectMetadataList", "apiVersion": tables.META}
@@ -94,10 +94,6 @@ def listed(call: Call, part: ListPart) -> Response[bytes]:
         case AnswerForm.OBJECTS:
             kind, api_version = f"{call.target.resource.kind}List", call.target.api_version
             return raw_answer(raw_list(kind, api_version, metadata, (record.raw for record in part.records)))
-
-
-def _selects(query: Query) -> bool:
-    return bool(query.text("labelSelector") or query.text("fieldSelector"))
 
 
 def list_metadata(part: ListPart, *, counted: bool) -> dict[str, Any]:

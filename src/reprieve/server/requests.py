@@ -1,26 +1,91 @@
-"""One request to Kubernetes' API, with all that answering it takes."""
+"""One request to Kubernetes' API: what its path means, and all that answering it takes.
+
+Segments are taken from the path as it was sent and decoded one by one, so that an encoded slash never makes two of one.
+"""
 
 import asyncio
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from litestar import Request
 
 from reprieve.manifests.diagnosis import drop_nulls, unknown_fields
-from reprieve.manifests.kinds import READERS
+from reprieve.manifests.kinds import PODS, READERS, RESOURCES
+from reprieve.manifests.resource import Resource
 from reprieve.manifests.shapes import type_at
-from reprieve.server.accepting import AnswerForm
+from reprieve.server.answers import AnswerForm
 from reprieve.server.list_pages import ListPages
-from reprieve.server.paths import PathTarget
 from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
-from reprieve.stores.errors import BadRequest, Invalid
+from reprieve.stores.errors import BadRequest, Invalid, NotFound
 from reprieve.stores.protocol import Rehearsing, Store
 from reprieve.texts import server as texts
+
+AnyRequest = Request[Any, Any, Any]
+
+
+class PathTarget(NamedTuple):
+    resource: Resource
+    version: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @property
+    def api_version(self) -> str:
+        return self.resource.in_version(self.version)
+
+    @property
+    def one_place(self) -> bool:
+        """Whether objects can be created here: not in all namespaces at once."""
+        return bool(self.namespace) or not self.resource.namespaced
+
+
+def query_of(request: AnyRequest) -> Query:
+    return Query(request.scope["query_string"])
+
+
+def segments_of(request: AnyRequest) -> list[str]:
+    """The segments of the path of a request, decoded."""
+    raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    try:
+        text = raw.split(b"?")[0].decode("ascii")
+        return [unquote(part, errors="strict") for part in text.strip("/").split("/")]
+    except UnicodeDecodeError as error:
+        raise BadRequest(texts.UNREADABLE_PATH) from error
+
+
+def target_of(segments: list[str]) -> PathTarget:
+    """`api/v1/...` or `apis/GROUP/VERSION/...`: what it names."""
+    root, *rest = segments
+    if root == "api" and len(rest) > 1:
+        return _resolve("", rest[0], rest[1:])
+    if root == "apis" and len(rest) > 2:
+        return _resolve(rest[0], rest[1], rest[2:])
+    raise NotFound(texts.NO_SUCH_PATH)
+
+
+def _resolve(group: str, version: str, rest: list[str]) -> PathTarget:
+    namespace = ""
+    inside = rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in ("status", "finalize"))
+    if inside:
+        namespace, rest = rest[1], rest[2:]
+    if (group, version, rest) == ("", "v1", ["bindings"]) and namespace:
+        return PathTarget(PODS, version, namespace, "", "binding")
+    plural, name, subresource = (*rest, "", "")[:3]
+    resource = RESOURCES.get((group, plural))
+    if resource is None or version not in resource.versions or len(rest) > 3 or "" in rest:
+        raise NotFound(texts.NO_SUCH_PATH)
+    if (inside and not (namespace and resource.namespaced)) or (name and resource.namespaced and not namespace):
+        raise NotFound(texts.NO_SUCH_PATH)
+    if subresource not in ("", *resource.subresources):
+        raise NotFound(texts.no_such_subresource(resource.full_name, subresource))
+    return PathTarget(resource, version, namespace, name, subresource)
 
 
 class Call(NamedTuple):
     plane: Plane
-    request: Request[Any, Any, Any]
+    request: AnyRequest
     target: PathTarget
     query: Query
     form: AnswerForm

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from reprieve.manifests.columns import Column
 from reprieve.manifests.resource import Resource
 from reprieve.server.table_cells import CELLS, condition, number, text
 from reprieve.stores.records import Record
 
-Include = Literal["", "Metadata", "Object", "None"]
 META = "meta.k8s.io/v1"
 
 
@@ -36,7 +35,7 @@ def table(
     records: Iterable[Record],
     now: datetime,
     *,
-    include: Include = "",
+    include: str = "",
     metadata: dict[str, Any] | None = None,
     headings: bool = True,
 ) -> dict[str, Any]:
@@ -50,7 +49,7 @@ def table(
     }
 
 
-def _row(record: Record, now: datetime, include: Include) -> dict[str, Any]:
+def _row(record: Record, now: datetime, include: str) -> dict[str, Any]:
     row: dict[str, Any] = {"cells": [cell_of(column, record.data, now) for column in record.resource.columns]}
     if include == "Object":
         row["object"] = record.data

@@ -21,11 +21,7 @@ async def _get_or_watch(call: Call) -> Answer:
 
 
 _ALL_NAMESPACES: dict[str, Verb] = {"GET": _list_or_watch}
-_COLLECTION: dict[str, Verb] = {
-    "GET": _list_or_watch,
-    "POST": writing.create,
-    "DELETE": writing.delete_collection,
-}
+_COLLECTION: dict[str, Verb] = {"GET": _list_or_watch, "POST": writing.create, "DELETE": writing.delete_collection}
 _OBJECT: dict[str, Verb] = {
     "GET": _get_or_watch,
     "PUT": writing.replace,

@@ -7,17 +7,15 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
-from datetime import datetime
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import msgspec
 
 from reprieve.server import tables
-from reprieve.server.accepting import AnswerForm
-from reprieve.server.answers import JSON, Streamed
+from reprieve.server.answers import JSON, AnswerForm, Streamed
 from reprieve.server.queries import LONGEST_WATCH
-from reprieve.server.reading import include, selected
+from reprieve.server.reading import encoded, selected
 from reprieve.server.requests import Call
 from reprieve.stores.api.selectors import field_selector, label_selector
 from reprieve.stores.errors import StoreError
@@ -45,8 +43,7 @@ async def watch(call: Call) -> Streamed:
     if initial and bookmarks:
         opening += lines.bookmark(now.version, {_INITIAL_END: "true"})
     stream = _Stream(watching, selection, lines, call, since or now.version)
-    ends = timeout if timeout else None
-    return Streamed(stream.run(opening, bookmarks=bookmarks, ends=ends), JSON)
+    return Streamed(stream.run(opening, bookmarks=bookmarks, seconds=timeout or LONGEST_WATCH), JSON)
 
 
 class _Selection:
@@ -103,34 +100,23 @@ class _Lines:
     """Events as lines, in the form that is wanted."""
 
     def __init__(self, call: Call) -> None:
-        self._form = call.form
-        self._resource = call.target.resource
-        self._api_version = call.target.api_version
-        self._include = include(call.query)
-        self._clock: Callable[[], datetime] = call.plane.clock
+        self._call = call
         self._headings = True
 
     def events(self, events: Iterable[WatchEvent]) -> bytes:
         return b"".join(_line(event.type, self._object(event.record)) for event in events)
 
     def _object(self, record: Record) -> bytes:
-        if self._form is AnswerForm.OBJECTS:
-            return record.raw
-        if self._form is AnswerForm.METADATA:
-            return msgspec.json.encode(tables.partial(record))
         headings, self._headings = self._headings, False
-        metadata = {"resourceVersion": str(record.version)}
-        made = tables.table(
-            self._resource, [record], self._clock(), include=self._include, metadata=metadata, headings=headings
-        )
-        return msgspec.json.encode(made)
+        return encoded(self._call, record, headings=headings)
 
     def bookmark(self, version: int, annotations: dict[str, str] | None = None) -> bytes:
         metadata: dict[str, Any] = {"resourceVersion": str(version), "creationTimestamp": None}
         if annotations:
             metadata["annotations"] = annotations
-        mark = {"kind": self._resource.kind, "apiVersion": self._api_version, "metadata": metadata}
-        if self._form is AnswerForm.TABLE:
+        target = self._call.target
+        mark = {"kind": target.resource.kind, "apiVersion": target.api_version, "metadata": metadata}
+        if self._call.form is AnswerForm.TABLE:
             mark = {"kind": "Table", "apiVersion": tables.META, "metadata": metadata, "rows": []}
         return _line("BOOKMARK", msgspec.json.encode(mark))
 
@@ -150,9 +136,9 @@ class _Stream:
         self._store = call.store
         self._version = version
 
-    async def run(self, opening: bytes, *, bookmarks: bool, ends: float | None) -> AsyncIterator[bytes]:
+    async def run(self, opening: bytes, *, bookmarks: bool, seconds: float) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + (ends or LONGEST_WATCH)
+        deadline = loop.time() + seconds
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             opening += self._arrived()

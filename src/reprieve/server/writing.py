@@ -38,7 +38,7 @@ async def patch(call: Call) -> Response[bytes]:
     target = call.target
     kind, patch = await _read_patch(call)
     headers = call.check_fields(patch) if kind == "apply" else {}
-    created = kind == "apply" and not await _exists(call)
+    created = kind == "apply" and await _find(call.store, target.resource, target.name, target.namespace) is None
     if created and target.subresource:
         raise NotFound(texts.NO_SUCH_PATH)
     record = await call.store.patch(
@@ -59,13 +59,11 @@ async def _read_patch(call: Call) -> tuple[PatchType, Any]:
     return kind, bodies.of_target(patch, call.target)
 
 
-async def _exists(call: Call) -> bool:
-    target = call.target
+async def _find(store: Store, resource: Resource, name: str, namespace: str) -> Record | None:
     try:
-        await call.store.get(target.resource, target.name, target.namespace)
+        return await store.get(resource, name, namespace)
     except NotFound:
-        return False
-    return True
+        return None
 
 
 class DeleteRequest(NamedTuple):
@@ -78,33 +76,21 @@ class DeleteRequest(NamedTuple):
     version: int | None
 
     async def delete(self, resource: Resource, name: str, namespace: str, uid: str = "") -> Record:
-        return await self.store.delete(
-            resource,
-            name,
-            namespace,
-            grace=self.grace,
-            propagation=self.propagation,
-            uid=self.uid or uid,
-            version=self.version,
+        store, grace, propagation, own, version = self
+        return await store.delete(
+            resource, name, namespace, grace=grace, propagation=propagation, uid=own or uid, version=version
         )
 
 
 async def delete(call: Call) -> Response[bytes]:
     target = call.target
     options = await read_delete_options(call)
-    record = await options.delete(target.resource, target.name, target.namespace)
-    if target.resource == PODS or await _still_there(options.store, record):
+    place = target.resource, target.name, target.namespace
+    record = await options.delete(*place)
+    left = None if target.resource == PODS else await _find(options.store, *place)
+    if target.resource == PODS or (left is not None and left.uid == record.uid):
         return shown(call, record)
-    resource = target.resource
-    return json_answer(success(resource.plural, resource.group, record.name, record.uid))
-
-
-async def _still_there(store: Store, record: Record) -> bool:
-    try:
-        found = await store.get(record.resource, record.name, record.namespace)
-    except NotFound:
-        return False
-    return found.uid == record.uid
+    return json_answer(success(target.resource.plural, target.resource.group, record.name, record.uid))
 
 
 async def delete_collection(call: Call) -> Response[bytes]:
@@ -124,8 +110,7 @@ async def delete_collection(call: Call) -> Response[bytes]:
 
 async def read_delete_options(call: Call) -> DeleteRequest:
     """From the body where there is one, and from the query."""
-    body = await bodies.read_object(call.request, optional=True)
-    return delete_options(call, body)
+    return delete_options(call, await bodies.read_object(call.request, optional=True))
 
 
 def delete_options(call: Call, body: dict[str, Any]) -> DeleteRequest:

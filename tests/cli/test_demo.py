@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from reprieve.cli.demo import SPEED, play
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import BadUsage
 from reprieve.configuration import Settings
 from reprieve.demo.scenes import LABEL, SCENES, classes
 from reprieve.demo.stage import Stage

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reprieve.cli.logs import seconds_in
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import BadUsage
 from tests.builders.pods import pod, to_yaml
 from tests.cli.command import REPRIEVE
 from tests.cli.running import HOLLOW, Running, running, until

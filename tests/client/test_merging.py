@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.client.merging import merged
+from reprieve.client.applying import merged
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.merge_keys import Field
 from reprieve.stores.api.patches import merge_patch

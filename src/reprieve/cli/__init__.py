@@ -4,17 +4,48 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from reprieve import __version__
 from reprieve.cli import apply, check, delete, describe, events, explain, get, logs, plan, submit, test, top, up
-from reprieve.cli.plain import PlainCommand, PlainGroup
 from reprieve.client.errors import ServerError, Unreachable
 from reprieve.manifests.problems import InvalidInput, ReprieveError
 from reprieve.planning.questions import NOW, PREEMPTOR, WHY_NOT
 from reprieve.texts import cli as texts
+
+_INTERRUPTED = 130
+
+
+class PlainCommand(TyperCommand):
+    """A verb. Ctrl-C ends it as shells expect, and says nothing."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(_INTERRUPTED) from None
+
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """All verbs."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types(super().get_params(ctx))
+
+
+def _without_types(parameters: Any) -> Any:
+    """Help without noise: a flag takes no value, so none is shown behind it."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
 
 app = typer.Typer(
     name="reprieve",
@@ -26,24 +57,20 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 _RUNNING, _DECIDING = "With a control plane", "Decisions"
-_Verb = Callable[..., None]
 
 
-def _verbs(panel: str, *verbs: _Verb) -> None:
+def _verbs(panel: str, *verbs: Callable[..., None], **options: Any) -> None:
     for verb in verbs:
-        app.command(verb.__name__, cls=PlainCommand, rich_help_panel=panel)(verb)
+        app.command(verb.__name__, cls=PlainCommand, rich_help_panel=panel, **options)(verb)
 
 
 _verbs(_DECIDING, plan.plan, explain.explain, test.test, check.check)
 _verbs(_RUNNING, up.up)
 # What stands behind the first word is the command's own, also where it looks like an option.
-app.command("submit", cls=PlainCommand, rich_help_panel=_RUNNING, context_settings={"allow_interspersed_args": False})(
-    submit.submit
-)
+_verbs(_RUNNING, submit.submit, context_settings={"allow_interspersed_args": False})
 _verbs(_RUNNING, *(get.get, describe.describe, apply.apply, delete.delete), *(logs.logs, events.events, top.top))
 
 # What Python calls the parts of a question, in the words of the command line.
-_INTERRUPTED = 130
 _OPTIONS = {PREEMPTOR: "--for", NOW: "--now", WHY_NOT: "--why-not"}
 
 

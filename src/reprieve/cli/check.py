@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
-from reprieve.cli.options import Files, Format, Output, Strict
+from reprieve.cli.options import Files, Form, Format, Output, Strict
+from reprieve.cli.output import print_object
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import Loaded, load
 from reprieve.manifests.problems import Problem, in_order
@@ -32,7 +32,7 @@ def check(filename: Files, old: Old = None, strict: Strict = False, output: Form
     loaded, problems = review(filename, old or [], strict=strict)
     errors = [problem for problem in problems if problem.severity == "error"]
     if output is Output.json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(_report(loaded, problems))).decode())
+        print_object(_report(loaded, problems), Form.json)
     else:
         for problem in sorted(problems, key=lambda problem: problem.severity != "error"):
             typer.echo(f"{problem.severity}: {problem}")
@@ -53,9 +53,7 @@ def review(paths: list[str], old: list[str], *, strict: bool = False) -> tuple[L
 def summary(loaded: Loaded, errors: int, warnings: int) -> str:
     kinds = ", ".join(f"{number} {kind}" for kind, number in loaded.counts().items())
     read = f"{count(len(loaded.entries), 'object')} from {count(loaded.documents, 'document')}"
-    verdict = ", ".join(
-        part for part in (errors and count(errors, "error"), warnings and count(warnings, "warning")) if part
-    )
+    verdict = ", ".join(count(number, what) for number, what in ((errors, "error"), (warnings, "warning")) if number)
     return f"{read}{': ' + kinds if kinds else ''}\n{verdict or 'All is well.'}"
 
 

@@ -7,9 +7,8 @@ import typer
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for, targets_in
 from reprieve.cli.manifests import read_manifests
-from reprieve.cli.options import AllNamespaces, Namespace, Selector, Server, Token
-from reprieve.cli.progress import pauses, progress
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import AllNamespaces, BadUsage, Namespace, Selector, Server, Token
+from reprieve.cli.watching import pauses, progress
 from reprieve.client.errors import Refused
 from reprieve.client.paths import place_of, short_name
 from reprieve.manifests.resource import Resource
@@ -82,11 +81,15 @@ def delete(
         places = [_place(manifest) for manifest in reversed(manifests)]
         for target in targets:
             place = namespace_for(target.resource, namespace, everywhere=all_namespaces and not named)
-            names = target.names or ()
-            places += (Place(target.resource, place, name) for name in names)
-            if not names:
+            places += (Place(target.resource, place, name) for name in target.names)
+            if not target.names:
                 places += _selected(client, target.resource, place, selector)
-        _delete(client, places, 0 if force else grace_period, orphan, ignore_not_found, wait, timeout)
+        options: dict[str, Any] = {"grace": 0 if force else grace_period, "propagation": "Orphan" if orphan else ""}
+        going, refusals = _delete(client, places, options, ignore_missing=ignore_not_found)
+        if wait and going:
+            _wait(client, going, timeout)
+    if refusals:
+        raise Refused("\n".join(refusals))
 
 
 def _place(manifest: dict[str, Any]) -> Place:
@@ -100,31 +103,22 @@ def _selected(client: "Client", resource: Resource, namespace: str, labels: str)
 
 
 def _delete(
-    client: "Client",
-    places: list[Place],
-    grace: int | None,
-    orphan: bool,
-    ignore: bool,
-    wait: bool,
-    timeout: float | None,
-) -> None:
+    client: "Client", places: list[Place], options: dict[str, Any], *, ignore_missing: bool
+) -> tuple[dict[Place, str], list[str]]:
+    """Who goes now, with the uids; and what was refused."""
     refusals: list[str] = []
     going: dict[Place, str] = {}
     for place in places:
         try:
             uid = client.get(place.resource, place.name, place.namespace)["metadata"]["uid"]
-            propagation = "Orphan" if orphan else ""
-            client.delete(place.resource, place.name, place.namespace, grace=grace, propagation=propagation)
+            client.delete(place.resource, place.name, place.namespace, **options)
         except Refused as error:
-            if not (error.not_found and ignore):
+            if not (error.not_found and ignore_missing):
                 refusals.append(str(error))
             continue
         typer.echo(f"{place} deleted")
         going[place] = uid
-    if wait and going:
-        _wait(client, going, timeout)
-    if refusals:
-        raise Refused("\n".join(refusals))
+    return going, refusals
 
 
 def _wait(client: "Client", going: dict[Place, str], timeout: float | None) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import BadUsage
 from reprieve.demo.player import Player
 from reprieve.demo.scenes import SCENES, classes
 from reprieve.texts import demo as texts

@@ -9,9 +9,8 @@ from reprieve.cli.connecting import connected
 from reprieve.cli.events import events_of, in_order
 from reprieve.cli.explain.live import story_lines
 from reprieve.cli.kinds import namespace_for, targets_in
-from reprieve.cli.options import Form, Namespace, Selector, Server, Token
+from reprieve.cli.options import BadUsage, Form, Namespace, Selector, Server, Token
 from reprieve.cli.output import TableText, as_text, columns
-from reprieve.cli.usage import BadUsage
 from reprieve.client.errors import Refused
 from reprieve.client.paths import LAST_APPLIED
 from reprieve.manifests.kinds import EVENTS, written_name
@@ -108,8 +107,7 @@ def _conditions(data: Data) -> Iterator[str]:
 
 
 def _events(client: "Client", resource: Resource, namespace: str, name: str) -> Iterator[str]:
-    place, fields = events_of(resource.kind, namespace, name)
-    found = in_order(client.table(EVENTS, place, fields=fields, whole=True))
+    found = in_order(client.table(EVENTS, namespace, fields=events_of(resource, name), whole=True))
     yield "Events:" if found["rows"] else _field("Events", "<none>")
     if found["rows"]:
         yield from (f"  {line}" for line in TableText(wide=False, namespaces=False).lines(found))

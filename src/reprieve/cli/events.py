@@ -10,6 +10,7 @@ from reprieve.cli.options import AllNamespaces, Form, Namespace, Server, Shape, 
 from reprieve.cli.output import TableText, as_list, print_name, print_object, typed
 from reprieve.cli.watching import LIST, follow, show_changes
 from reprieve.manifests.kinds import EVENTS
+from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
 Data = dict[str, Any]
@@ -31,16 +32,13 @@ def events(
     place, fields = _about(about, namespace, everywhere=all_namespaces)
     as_table = output in (Form.table, Form.wide)
     with connected(server, token) as client:
-        changes = follow(client, EVENTS, place, fields=fields, table=as_table)
-        kind, listing = next(changes)
-        ordered = in_order(listing)
+        found = follow(client, EVENTS, place, fields=fields, table=as_table)
+        changes = ((kind, in_order(each) if kind == LIST else each) for kind, each in found)
         table = TableText(wide=output is Form.wide, namespaces=not place)
         if watch:
-            show_changes([(kind, ordered)], table, output)
-            show_changes(
-                (change if change[0] != LIST else (LIST, in_order(change[1])) for change in changes), table, output
-            )
-        elif not (ordered.get("rows") or ordered.get("items")):
+            return show_changes(changes, table, output)
+        _, ordered = next(changes)
+        if not (ordered.get("rows") or ordered.get("items")):
             typer.echo(texts.NO_EVENTS, err=True)
         elif as_table:
             typer.echo("\n".join(table.lines(ordered)))
@@ -56,12 +54,12 @@ def _about(about: str | None, namespace: str | None, *, everywhere: bool) -> tup
     if about is None:
         return namespace_for(EVENTS, namespace, everywhere=everywhere), ""
     resource, place, name = unit_in(about, namespace)
-    return events_of(resource.kind, place, name)
+    return place, events_of(resource, name)
 
 
-def events_of(kind: str, namespace: str, name: str) -> tuple[str, str]:
-    """Where events about an object are, and how they are selected; those of nodes may be in any namespace."""
-    return namespace, f"involvedObject.kind={kind},involvedObject.name={name}"
+def events_of(resource: Resource, name: str) -> str:
+    """How events about an object are selected; those of nodes may be in any namespace."""
+    return f"involvedObject.kind={resource.kind},involvedObject.name={name}"
 
 
 def in_order(listing: Data) -> Data:

@@ -38,6 +38,12 @@ def _ready(node: Node) -> bool:
     return condition is None or condition.status == "True"
 
 
+def shown_resources(uses: Iterable[NodeUse]) -> dict[str, str]:
+    """What tables of nodes show, and as what; GPUs only where there are any."""
+    gpus = {GPU: "gpu"} if any(use.offers.of(GPU) for use in uses) else {}
+    return {"cpu": "cpu", "memory": "memory", **gpus, "pods": "pods"}
+
+
 def so_much(resource: str, units: int) -> str:
     """An amount, short enough for a table: 2.5 CPUs, 12.3Gi."""
     if resource == CPU:
@@ -65,11 +71,14 @@ class Waiting(NamedTuple):
     since: str
     why: str
 
+    def rank(self) -> tuple[int, str, str]:
+        return -self.priority, self.since, self.unit
+
 
 def waiting_pods(pods: Iterable[Pod]) -> list[Waiting]:
     """Pods without a place, the most important first."""
     found = [_waiting(pod) for pod in pods if not pod.spec.node_name and not pod.finished and not pod.terminating]
-    return sorted(found, key=lambda each: (-each.priority, each.since, each.unit))
+    return sorted(found, key=Waiting.rank)
 
 
 def _waiting(pod: Pod) -> Waiting:
@@ -87,17 +96,14 @@ def _waiting(pod: Pod) -> Waiting:
 def waiting_workloads(workloads: Iterable[Data]) -> list[Waiting]:
     """Quota workloads without a reservation."""
     waiting = (item for item in workloads if not true_condition(item, "QuotaReserved", "Finished"))
-    return sorted(map(_waiting_workload, waiting), key=lambda each: (-each.priority, each.since, each.unit))
+    return sorted(map(_waiting_workload, waiting), key=Waiting.rank)
 
 
 def _waiting_workload(item: Data) -> Waiting:
-    metadata = item["metadata"]
-    reserved = condition_of(item, "QuotaReserved")
-    queue = item["spec"].get("queueName", "")
-    why = str(reserved.get("message") or f"waits in {queue}")
-    priority = item["spec"].get("priority") or 0
-    unit = f"workload/{metadata['name']}"
-    return Waiting(unit, metadata.get("namespace", ""), priority, metadata.get("creationTimestamp", ""), why)
+    metadata, spec = item["metadata"], item["spec"]
+    why = str(condition_of(item, "QuotaReserved").get("message") or f"waits in {spec.get('queueName', '')}")
+    namespace, since = metadata.get("namespace", ""), metadata.get("creationTimestamp", "")
+    return Waiting(f"workload/{metadata['name']}", namespace, spec.get("priority") or 0, since, why)
 
 
 class QueueUse(NamedTuple):
@@ -111,12 +117,8 @@ class QueueUse(NamedTuple):
     borrowed: int
 
 
-def queue_uses(queues: Iterable[Data]) -> list[QueueUse]:
-    """What cluster queues have, and what is used of it."""
-    return [use for queue in queues for use in _uses(queue)]
-
-
-def _uses(queue: Data) -> Iterable[QueueUse]:
+def queue_uses(queue: Data) -> Iterable[QueueUse]:
+    """What a cluster queue has, and what is used of it."""
     used = {
         (flavor["name"], each["name"]): each
         for flavor in (queue.get("status") or {}).get("flavorsUsage") or ()

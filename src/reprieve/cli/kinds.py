@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import BadUsage
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import PODS, RESOURCES, find_resource
 from reprieve.manifests.problems import nearest

@@ -8,9 +8,8 @@ import typer
 
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for, resource_named
-from reprieve.cli.options import Namespace, Server, Token
-from reprieve.cli.progress import pauses, progress
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import BadUsage, Namespace, Server, Token
+from reprieve.cli.watching import pauses, progress
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
 from reprieve.manifests.kinds import PODS

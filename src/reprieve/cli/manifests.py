@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import BadUsage
 from reprieve.manifests.documents import Document, find_files, read_file
 from reprieve.manifests.identity import DEFAULT_NAMESPACE, implied_type, is_list, type_of
 from reprieve.manifests.kinds import resource_of

@@ -7,7 +7,13 @@ import typer
 
 from reprieve.configuration import Settings, configure, parse_gates
 from reprieve.manifests.documents import read_file
-from reprieve.manifests.problems import InvalidInput, Origin, Problem
+from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError
+from reprieve.model.resources import QuantityError, amount
+from reprieve.texts import cli as texts
+
+
+class BadUsage(ReprieveError):
+    """What was typed names something that there is not, or says two things at once."""
 
 
 class Output(StrEnum):
@@ -25,24 +31,14 @@ class Form(StrEnum):
     name = "name"
 
 
-Files = Annotated[
-    list[str],
-    typer.Option(
-        "--filename",
-        "-f",
-        metavar="FILE|DIR|-",
-        help="Manifests to read: a file, a directory with all below it, or - for standard input. Repeatable.",
-    ),
-]
-OptionalFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filename",
-        "-f",
-        metavar="FILE|DIR|-",
-        help="Manifests to read: a file, a directory with all below it, or - for standard input. Repeatable.",
-    ),
-]
+_FILES = typer.Option(
+    "--filename",
+    "-f",
+    metavar="FILE|DIR|-",
+    help="Manifests to read: a file, a directory with all below it, or - for standard input. Repeatable.",
+)
+Files = Annotated[list[str], _FILES]
+OptionalFiles = Annotated[list[str] | None, _FILES]
 Format = Annotated[Output, typer.Option("--output", "-o", metavar="text|json", help="How to print the answer.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Report fields that the API does not have.")]
 Now = Annotated[
@@ -107,3 +103,11 @@ def settings_from(config: str | None, gates: str | None) -> Settings:
     if len(documents) > 1 or not isinstance(data, dict):
         raise InvalidInput([Problem(origin=Origin(config, 0), message="not one object of settings", allowed=_SETTINGS)])
     return configure(data, given, file=config)
+
+
+def check_quantity(option: str, resource: str, text: str) -> None:
+    """Raises what is wrong with an amount, in the words of the command line."""
+    try:
+        amount(resource, text)
+    except QuantityError as error:
+        raise BadUsage(texts.no_such_amount(option, text, str(error))) from error

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -20,14 +21,14 @@ _NO_WRAPPING = 10_000
 
 def columns(header: Sequence[str], rows: Iterable[Sequence[Any]], *, least: Sequence[int] = ()) -> list[str]:
     """Lines of a table, as wide as needed; no header: the rows alone, at least as wide as `least` says."""
-    cells = [[plain(cell) for cell in row] for row in ([header] if header else [])] + [
-        [plain(cell) for cell in row] for row in rows
-    ]
-    if not cells:
-        return []
-    floor = [*least, *[0] * (len(cells[0]) - len(least))]
-    widths = [max(floor[place], *(len(row[place]) for row in cells)) for place in range(len(cells[0]))]
+    cells = [[plain(cell) for cell in row] for row in ((header, *rows) if header else rows)]
+    widths = _widths(cells, least)
     return [_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def _widths(cells: Sequence[Sequence[str]], least: Sequence[int]) -> Sequence[int]:
+    own = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [max(widths) for widths in zip_longest(own, least, fillvalue=0)]
 
 
 def plain(cell: Any) -> str:
@@ -45,20 +46,15 @@ class TableText:
         self._prefix = prefix
         self._shown: list[int] = []
         self._name = 0
-        self._widths: list[int] = []
+        self._widths: Sequence[int] = ()
 
     def lines(self, table: Data) -> list[str]:
         """The rows of a table, with its headings where it has any."""
         definitions = table.get("columnDefinitions")
         header = self._headings(definitions) if definitions else []
-        rows = [self._cells(row) for row in table.get("rows") or ()]
+        rows = [[plain(cell) for cell in self._cells(row)] for row in table.get("rows") or ()]
         made = columns(header, rows, least=self._widths)
-        every = [header, *rows] if header else rows
-        if every:
-            floor = self._widths or [0] * len(every[0])
-            self._widths = [
-                max(floor[place], *(len(plain(row[place])) for row in every)) for place in range(len(floor))
-            ]
+        self._widths = _widths([header, *rows] if header else rows, self._widths)
         return made
 
     def _headings(self, definitions: list[Data]) -> list[str]:
@@ -88,13 +84,9 @@ def as_text(data: Any, form: Form) -> str:
 
 
 def print_name(data: Data) -> None:
-    typer.echo(name_of(data))
-
-
-def name_of(data: Data) -> str:
     resource = resource_of(data.get("apiVersion", ""), data.get("kind", ""))
     name = str(data["metadata"]["name"])
-    return short_name(resource, name) if resource is not None else name
+    typer.echo(short_name(resource, name) if resource is not None else name)
 
 
 def as_list(items: Sequence[Data]) -> Data:

@@ -1,18 +1,17 @@
 """`reprieve plan`: who would have to make way?"""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
-import yaml
 
 from reprieve import texts
 from reprieve.cli.connecting import connected
 from reprieve.cli.manifests import read_plain
-from reprieve.cli.options import Config, Gates, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.options import BadUsage, Config, Form, Gates, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.output import print_object
 from reprieve.cli.show import show_result
-from reprieve.cli.usage import BadUsage
 from reprieve.manifests.loading import load
 from reprieve.manifests.problems import Problem
 from reprieve.planning.planner import decide
@@ -21,7 +20,6 @@ from reprieve.planning.result import Result
 from reprieve.texts import cli as words
 
 _MOST_WARNINGS = 20
-_NO_WRAPPING = 10_000
 
 
 class PlanOutput(StrEnum):
@@ -77,7 +75,10 @@ def plan(
     settings = settings_from(config, feature_gates)
     result = decide(load(filename), settings=settings, preemptor=unit, now=now)
     print_warnings(result.warnings)
-    typer.echo(_formatted(result, output))
+    if output is PlanOutput.text:
+        typer.echo(show_result(result))
+    else:
+        print_object(result.to_dict(), Form(output.value))
 
 
 def _plan_live(
@@ -92,19 +93,7 @@ def _plan_live(
     if output is PlanOutput.text:
         typer.echo(show_result(msgspec.convert({**answer, "warnings": []}, Result)))
     else:
-        typer.echo(_as_text(answer, output))
-
-
-def _formatted(result: Result, output: PlanOutput) -> str:
-    if output is PlanOutput.text:
-        return show_result(result)
-    return _as_text(result.to_dict(), output)
-
-
-def _as_text(answer: dict[str, Any], output: PlanOutput) -> str:
-    if output is PlanOutput.yaml:
-        return yaml.safe_dump(answer, sort_keys=False, allow_unicode=True, width=_NO_WRAPPING).rstrip()
-    return msgspec.json.format(msgspec.json.encode(answer)).decode()
+        print_object(answer, Form(output.value))
 
 
 def print_warnings(warnings: list[Problem]) -> None:

@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-import msgspec
 import typer
 
-from reprieve.cli.options import Format, Output
-from reprieve.planning.cases import Case, CaseVerdict, read_cases, run_case
+from reprieve.cli.options import Form, Format, Output
+from reprieve.cli.output import print_object
+from reprieve.planning.cases import read_cases, run_case
 
 Paths = Annotated[
     list[str],
@@ -24,15 +24,11 @@ def test(paths: Paths, output: Format = Output.text) -> None:
     failed = [(case, verdict) for case, verdict in verdicts if not verdict.ok]
     passed = len(verdicts) - len(failed)
     if output is Output.json:
-        answer = {"passed": passed, "failed": len(failed), "cases": [verdict for _, verdict in verdicts]}
-        typer.echo(msgspec.json.format(msgspec.json.encode(answer)).decode())
+        cases = [verdict for _, verdict in verdicts]
+        print_object({"passed": passed, "failed": len(failed), "cases": cases}, Form.json)
     else:
         for case, verdict in failed:
-            typer.echo("\n".join(_show(case, verdict)))
+            typer.echo("\n  ".join([f"FAILED {verdict.case} ({case.origin})", *verdict.diff]))
         typer.echo(f"{passed} passed, {len(failed)} failed")
     if failed:
         raise typer.Exit(1)
-
-
-def _show(case: Case, verdict: CaseVerdict) -> list[str]:
-    return [f"FAILED {verdict.case} ({case.origin})", *(f"  {line}" for line in verdict.diff)]

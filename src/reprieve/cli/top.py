@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reprieve.cli.connecting import connected
-from reprieve.cli.figures import GPU, Waiting, node_uses, of_all, queue_uses, so_much, waiting_pods, waiting_workloads
+from reprieve.cli.figures import (
+    GPU,
+    Waiting,
+    node_uses,
+    of_all,
+    queue_uses,
+    shown_resources,
+    so_much,
+    waiting_pods,
+    waiting_workloads,
+)
 from reprieve.cli.kinds import namespace_for
-from reprieve.cli.options import AllNamespaces, Form, Namespace, Selector, Server, Shape, Token
+from reprieve.cli.options import AllNamespaces, BadUsage, Form, Namespace, Selector, Server, Shape, Token
 from reprieve.cli.output import columns, on_terminal, print_object
-from reprieve.cli.usage import BadUsage
 from reprieve.manifests.core import Node
 from reprieve.manifests.kinds import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS, READERS
 from reprieve.manifests.pods import Pod, pod_requests
 from reprieve.texts import cli as texts
+from reprieve.texts.parts import and_more
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client
@@ -82,8 +92,8 @@ def _blocks(client: "Client", what: Subject | None, namespace: str, labels: str)
 def _nodes(client: "Client", labels: str) -> Block:
     nodes: list[Node] = [_typed("Node", item) for item in client.items(NODES, labels=labels)]
     uses = node_uses(nodes, [_typed("Pod", item) for item in client.items(PODS)])
-    names = ["cpu", "memory", *([GPU] if any(use.offers.of(GPU) for use in uses) else []), "pods"]
-    headings = ("NODE", "STATUS", *("GPU" if name == GPU else name.upper() for name in names))
+    names = shown_resources(uses)
+    headings = ("NODE", "STATUS", *(heading.upper() for heading in names.values()))
     rows = [[use.name, "Ready" if use.ready else "NotReady", *(of_all(use, name) for name in names)] for use in uses]
     return "nodes", headings, rows
 
@@ -120,7 +130,8 @@ def _queues(client: "Client") -> Block:
             str(counts[use.queue].get("admittedWorkloads", 0)),
             str(counts[use.queue].get("pendingWorkloads", 0)),
         ]
-        for use in queue_uses(queues)
+        for queue in queues
+        for use in queue_uses(queue)
     ]
     return "queues", ("QUEUE", "FLAVOR", "RESOURCE", "USED", "BORROWED", "ADMITTED", "PENDING"), rows
 
@@ -130,7 +141,7 @@ def _waiting(client: "Client", namespace: str) -> Block:
     found = [*waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
     rows = [[each.namespace, each.unit, str(each.priority), _since(each), _short(each.why)] for each in found]
     if len(rows) > _MOST_WAITING:
-        rows = [*rows[:_MOST_WAITING], ["", texts.more_nodes(len(rows) - _MOST_WAITING), "", "", ""]]
+        rows = [*rows[:_MOST_WAITING], ["", and_more(len(rows) - _MOST_WAITING), "", "", ""]]
     return "waiting", ("NAMESPACE", "WAITING", "PRIORITY", "SINCE", "WHY"), rows
 
 
@@ -153,11 +164,8 @@ def _typed(kind: str, item: dict[str, Any]) -> Any:
 
 
 def _text(blocks: Iterator[Block]) -> str:
-    return "\n\n".join("\n".join(columns(headings, rows)) if rows else _none(name) for name, headings, rows in blocks)
-
-
-def _none(name: str) -> str:
-    return texts.NOTHING_WAITS if name == "waiting" else texts.no_such_things(name)
+    shown = (columns(headings, rows) if rows else [texts.none_of(name)] for name, headings, rows in blocks)
+    return "\n\n".join("\n".join(lines) for lines in shown)
 
 
 def _data(blocks: Iterator[Block]) -> dict[str, list[dict[str, str]]]:

@@ -1,7 +1,10 @@
-"""Following what changes: a list, then every event, also over the end of a watch and a version that became too old."""
+"""Waiting for something, with a line on a terminal that says for what; and following all that changes."""
 
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,6 +13,7 @@ from reprieve.cli.options import Form
 from reprieve.cli.output import TableText, as_text, print_name, print_object
 from reprieve.client.errors import Refused
 from reprieve.manifests.resource import Resource
+from reprieve.model.backoff import Backoff
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client
@@ -17,13 +21,39 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 Change = tuple[str, Data]
 LIST = "LIST"
+Tell = Callable[[str], None]
 _PAUSE = 0.5
+_PAUSES = Backoff(first=0.05, longest=1.0, factor=1.5)
+
+
+@contextmanager
+def progress(text: str) -> Iterator[Tell]:
+    """A spinner with a line beside it; call what is given to change the line."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(escape(text)) as status:
+        yield lambda changed: status.update(escape(changed))
+
+
+def pauses(timeout: float | None = None) -> Iterator[None]:
+    """Ask again and again, less and less often; ends after `timeout` seconds."""
+    end = None if timeout is None else time.monotonic() + timeout
+    for times in count(1):
+        yield
+        if end is not None and time.monotonic() >= end:
+            return
+        pause = _PAUSES.wait(times)
+        time.sleep(pause if end is None else min(pause, max(0.0, end - time.monotonic())))
 
 
 def follow(
     client: "Client", resource: Resource, namespace: str, *, labels: str = "", fields: str = "", table: bool = False
 ) -> Iterator[Change]:
-    """All that is there as one `LIST`, then what happens; after too long a break, a `LIST` again."""
+    """All that is there as one `LIST`, then what happens; a `LIST` again when the version became too old to go on."""
     while True:
         if table:
             listing = client.table(resource, namespace, labels=labels, fields=fields, whole=True)

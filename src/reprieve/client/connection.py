@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
@@ -43,12 +42,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.close()
 
     # Objects
@@ -151,19 +145,9 @@ class Client:
     def explain(self, unit: str) -> Data:
         return self._object("GET", f"/explain/{quote(unit)}")
 
-    def story(self, unit: str, limit: int = 50) -> Items:
-        found: Items = self._object("GET", f"/story/{quote(unit)}", params={"limit": str(limit)})["story"]
+    def story(self, unit: str) -> Items:
+        found: Items = self._object("GET", f"/story/{quote(unit)}")["story"]
         return found
-
-    def decisions(self, unit: str = "", limit: int = 50) -> Items:
-        params = {"unit": unit, "limit": str(limit)}
-        found: Items = self._object("GET", "/decisions", params=params)["decisions"]
-        return found
-
-    @property
-    def ready(self) -> bool:
-        """Whether it has seen everything once and decides."""
-        return self._send("GET", "/readyz").status_code == 200
 
     # Requests
 
@@ -172,15 +156,12 @@ class Client:
         content = None if body is None else _ENCODER.encode(body)
         if timeout != -1:
             options["timeout"] = timeout
-        answer = self._send(method, path, content=content, headers=headers, **options)
+        with self._reaching():
+            answer = self._http.request(method, path, content=content, headers=headers, **options)
         found = _decoded(answer.content)
         if answer.status_code >= 400 or not isinstance(found, dict):
             raise _refusal(found, answer.status_code)
         return found
-
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        with self._reaching():
-            return self._http.request(method, path, **options)
 
     @contextmanager
     def _stream(self, path: str, params: Mapping[str, str], headers: Mapping[str, str]) -> Iterator[httpx.Response]:

@@ -17,8 +17,6 @@ class Unreachable(ServerError):
 
     def __init__(self, url: str, why: str) -> None:
         super().__init__(f"{url} cannot be reached: {why}")
-        self.url = url
-        self.why = why
 
 
 class Refused(ServerError):
@@ -26,7 +24,6 @@ class Refused(ServerError):
 
     def __init__(self, message: str, code: int = 0, reason: str = "") -> None:
         super().__init__(message)
-        self.message = message
         self.code = code
         self.reason = reason
 

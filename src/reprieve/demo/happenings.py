@@ -31,7 +31,9 @@ class Happenings:
         self._told: dict[tuple[str, str], datetime] = {}
 
     def read(self, changes: Iterable[StageChange], now: datetime) -> list[Happening]:
-        return [self._timed(happening, now) for change in changes for happening in _read(change)]
+        known = [change for change in changes if change.record.resource in _READERS]
+        found = (happening for change in known for happening in _READERS[change.record.resource](change))
+        return [self._timed(happening, now) for happening in found]
 
     def _timed(self, happening: Happening, now: datetime) -> Happening:
         key = happening.unit, happening.place
@@ -40,17 +42,6 @@ class Happenings:
         elif happening.kind == "left" and key in self._told:
             return happening._replace(seconds=(now - self._told.pop(key)).total_seconds())
         return happening
-
-
-def _read(change: StageChange) -> Iterator[Happening]:
-    resource = change.record.resource
-    if resource == PODS:
-        return _pod(change)
-    if resource == QUOTA_WORKLOADS:
-        return _quota_workload(change)
-    if resource == BINDINGS:
-        return _binding(change)
-    return _job(change) if resource == JOBS else iter(())
 
 
 def _pod(change: StageChange) -> Iterator[Happening]:
@@ -114,3 +105,6 @@ def _job(change: StageChange) -> Iterator[Happening]:
     was = before is not None and has_condition(before.data, "Complete")
     if job is not None and has_condition(job.data, "Complete") and not was:
         yield Happening("complete", job.unit, Work(JOBS.kind, job.namespace, job.name))
+
+
+_READERS = {PODS: _pod, QUOTA_WORKLOADS: _quota_workload, BINDINGS: _binding, JOBS: _job}

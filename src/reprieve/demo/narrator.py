@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from reprieve.demo.accounts import Accounts, Decision
 from reprieve.demo.happenings import Happening, Kind
 from reprieve.demo.stage import Stage, Work
+from reprieve.manifests.kinds import PODS
 from reprieve.model.names import kind_of, parts_of
 from reprieve.texts import demo as texts
 
@@ -14,7 +15,6 @@ Line = tuple[str, str]
 Item = TypeVar("Item")
 _UNTOLD = ("Reprieved", "CheaperElsewhere", "Priority", "NoHelp", "NotContested", "NotEnough", "Leaving")
 """Why somebody was spared, where that is nothing special."""
-_UNITS_WITH_NAMES = "Pod/"
 
 
 class Narrator:
@@ -108,12 +108,8 @@ def _grouped(items: Iterable[Item], by: Callable[[Item], Hashable]) -> list[list
 
 def _names(group: list[Happening]) -> list[str]:
     """Pods by their own names; what stands for a whole work by that."""
-    return list(dict.fromkeys(_name(each) for each in group))
-
-
-def _name(happening: Happening) -> str:
-    own = happening.unit.startswith(_UNITS_WITH_NAMES)
-    return parts_of(happening.unit).name if own else str(happening.work)
+    units = ((parts_of(each.unit), each.work) for each in group)
+    return list(dict.fromkeys(unit.name if unit.kind == PODS.kind else str(work) for unit, work in units))
 
 
 def _places(group: list[Happening]) -> list[str]:

@@ -10,10 +10,21 @@ from rich.text import Text
 
 from reprieve.control_plane import ControlPlane
 from reprieve.demo.accounts import Accounts
-from reprieve.demo.applying import InTheWay, apply, begin_to_clear, is_clear
 from reprieve.demo.happenings import Happenings
 from reprieve.demo.narrator import Narrator
-from reprieve.demo.scenes import IMPORTANT, LOW, STAGE, TOO_LARGE, Act, Data, Scene
+from reprieve.demo.scenes import (
+    IMPORTANT,
+    LOW,
+    STAGE,
+    TOO_LARGE,
+    Act,
+    Data,
+    InTheWay,
+    Scene,
+    apply,
+    begin_to_clear,
+    is_clear,
+)
 from reprieve.demo.stage import Stage, Work
 from reprieve.demo.table import is_furnished, table
 from reprieve.model.clock import precise_timestamp

@@ -1,6 +1,8 @@
-"""The scenes of the demonstration: native manifests, act by act, and how long what is in them takes."""
+"""The scenes of the demonstration: native manifests, act by act, how long what is in them takes, and putting them on
+the stage. What an earlier demonstration left is taken away; nothing else is touched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.resources import files
 from math import ceil
 from typing import Any, NamedTuple
@@ -9,11 +11,22 @@ import yaml
 
 from reprieve.agents.hollow.clusters import GRACE_SECONDS
 from reprieve.agents.hollow.nodes import RUN_SECONDS, TERMINATION_SECONDS
+from reprieve.manifests.kinds import CONFIG_MAPS, NAMESPACES, resource_of
+from reprieve.manifests.problems import ReprieveError
+from reprieve.manifests.yunikorn import CONFIG_MAP
+from reprieve.stores.errors import AlreadyExists, NotFound
+from reprieve.stores.protocol import Store
+from reprieve.stores.records import Record
+from reprieve.texts import demo as texts
 
 Data = dict[str, Any]
 LABEL = "reprieve.scheduling/demo"
 _TOLERATION = "preemption-toleration.scheduling.x-k8s.io/toleration-seconds"
 _MANIFESTS = files("reprieve.demo").joinpath("manifests")
+
+
+class InTheWay(ReprieveError):
+    """Something of somebody else has a name that the demonstration needs."""
 
 
 class Act(NamedTuple):
@@ -94,3 +107,41 @@ def hastened(data: Data, speed: float) -> Data:
     if _TOLERATION in made:  # whole seconds only
         made[_TOLERATION] = str(ceil(float(made[_TOLERATION]) / speed))
     return made
+
+
+# On the stage
+
+
+async def apply(store: Store, manifests: Iterable[Data]) -> None:
+    """Create objects; those that an earlier demonstration left stay as they are."""
+    for data in manifests:
+        resource = resource_of(data["apiVersion"], data["kind"])
+        assert resource is not None, data  # noqa: S101 - our own manifests
+        try:
+            await store.create(resource, data)
+        except AlreadyExists:
+            metadata = data["metadata"]
+            _ours(await store.get(resource, metadata["name"], metadata.get("namespace", "")))
+
+
+async def begin_to_clear(store: Store, scene: Scene) -> None:
+    """Delete the namespace of a scene with all that is in it. Raises `InTheWay` when it is not ours."""
+    for record in (await store.list(CONFIG_MAPS)).records:
+        if record.name == CONFIG_MAP and scene.policy == "queue":
+            _ours(record)  # there can only be one queue configuration
+    with suppress(NotFound):
+        _ours(await store.get(NAMESPACES, scene.namespace))
+        await store.delete(NAMESPACES, scene.namespace)
+
+
+async def is_clear(store: Store, scene: Scene) -> bool:
+    try:
+        await store.get(NAMESPACES, scene.namespace)
+    except NotFound:
+        return True
+    return False
+
+
+def _ours(record: Record) -> None:
+    if LABEL not in record.labels:
+        raise InTheWay(texts.somebody_elses(record.unit))

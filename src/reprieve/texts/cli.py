@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from reprieve.texts.parts import count
+
 START_ONE = "start one with `reprieve up`, or name one with --server URL"
 NO_SERVER = f"no control plane runs on this machine; {START_ONE}"
 NOTHING_TO_APPLY = "the files hold no objects"
@@ -17,7 +19,6 @@ WHICH_UNIT = "say which unit: KIND/NAMESPACE/NAME, such as pod/default/a"
 NAME_OR_SELECTOR = "names cannot be given together with -l or --all"
 WHICH_ONES = "say which: names, -l SELECTOR, or --all for all of them"
 TABLE_OR_JSON = "top prints tables, or with -o json their cells; --watch only tables"
-NOTHING_WAITS = "Nothing waits."
 PENDING = "waits for room"
 QUEUED = "waits in its queue"
 NO_COMMAND = "no command is given: write it behind `--`, such as `reprieve submit -- python train.py`"
@@ -38,6 +39,10 @@ def unknown_kind(word: str, near: str) -> str:
 
 def no_such(what: str, text: str, right: str) -> str:
     return f"{what}: '{text}' cannot be used; {right}"
+
+
+def no_such_amount(option: str, text: str, problem: str) -> str:
+    return f"{option}: '{text}': {problem}"
 
 
 def unusable(path: str, error: Exception) -> str:
@@ -89,18 +94,14 @@ def class_differs(name: str, found: int, wanted: int) -> str:
     return f"PriorityClass '{name}' has the value {found}, not {wanted}: name another one"
 
 
-def job_state(name: str, state: str) -> str:
-    return f"{name}: {state}"
-
-
 def running(ready: int, succeeded: int, wanted: int) -> str:
     if not ready and not succeeded:
         return PENDING
     return f"{ready} running, {succeeded} of {wanted} done"
 
 
-def no_such_things(name: str) -> str:
-    return f"There are no {name}."
+def none_of(name: str) -> str:
+    return "Nothing waits." if name == "waiting" else f"There are no {name}."
 
 
 def job_failed(name: str, why: str) -> str:
@@ -124,7 +125,7 @@ def real_node(name: str) -> str:
 
 def hollow_nodes(names: Sequence[str], amounts: str) -> str:
     shown = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-    return f"{len(names)} hollow node{'' if len(names) == 1 else 's'}, {shown}: {amounts} each"
+    return f"{count(len(names), 'hollow node')}, {shown}: {amounts} each"
 
 
 def surplus_kept(names: Sequence[str]) -> str:
@@ -147,16 +148,8 @@ def found_elsewhere(url: str, own: str) -> str:
     return f"other commands find {url} by default; for this one say --server {own}"
 
 
-def no_such_node_size(option: str, text: str, problem: str) -> str:
-    return f"{option}: '{text}': {problem}"
-
-
 def more_decisions(number: int) -> str:
-    return f"and {number} more decision{'' if number == 1 else 's'}"
-
-
-def more_nodes(number: int) -> str:
-    return f"and {number} more"
+    return f"and {count(number, 'more decision')}"
 
 
 def how_it_stands(running: int, waiting: int, leaving: int) -> str:

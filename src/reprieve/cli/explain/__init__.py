@@ -7,10 +7,20 @@ import typer
 from reprieve.cli.connecting import connected
 from reprieve.cli.explain.files import explain_files
 from reprieve.cli.explain.live import explain_live
-from reprieve.cli.options import Config, Form, Gates, Namespace, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.options import (
+    BadUsage,
+    Config,
+    Form,
+    Gates,
+    Namespace,
+    Now,
+    OptionalFiles,
+    Server,
+    Token,
+    settings_from,
+)
 from reprieve.cli.output import print_object
 from reprieve.cli.plan import Format, PlanOutput, print_warnings
-from reprieve.cli.usage import BadUsage
 from reprieve.texts import cli as texts
 
 Unit = Annotated[

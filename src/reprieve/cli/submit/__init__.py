@@ -9,18 +9,16 @@ import typer
 
 from reprieve.cli.connecting import connected
 from reprieve.cli.figures import GPU
-from reprieve.cli.options import Form, Namespace, Server, Shape, Token
+from reprieve.cli.options import BadUsage, Form, Namespace, Server, Shape, Token, check_quantity
 from reprieve.cli.output import as_list, print_object
-from reprieve.cli.progress import pauses, progress
 from reprieve.cli.submit.manifests import Submission, name_for, priority_class, priority_class_name
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.watching import pauses, progress
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import JOBS, POD_GROUPS, PRIORITY_CLASSES
 from reprieve.manifests.problems import nearest
 from reprieve.model.conditions import true_condition
-from reprieve.model.resources import QuantityError, amount
 from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
@@ -118,10 +116,7 @@ def submit(
 def _resources(cpu: str, memory: str, gpus: int) -> dict[str, str]:
     asked = {"cpu": cpu, "memory": memory, GPU: str(gpus) if gpus else ""}
     for resource, text in asked.items():
-        try:
-            amount(resource, text or "0")
-        except QuantityError as error:
-            raise BadUsage(f"--{resource}: '{text}': {error}") from error
+        check_quantity(f"--{resource}", resource, text or "0")
     return {resource: text for resource, text in asked.items() if text}
 
 
@@ -185,13 +180,13 @@ def _print(made: list[Data], output: Form) -> None:
 
 def _wait(client: "Client", wanted: Submission, output: Form) -> None:
     name = short_name(JOBS, wanted.name)
-    with progress(texts.job_state(name, texts.PENDING)) as tell:
+    with progress(f"{name}: {texts.PENDING}") as tell:
         for _ in pauses():
             job = client.get(JOBS, wanted.name, wanted.namespace)
             ended = true_condition(job, "Complete", "Failed")
             if ended:
                 break
-            tell(texts.job_state(name, _state(job)))
+            tell(f"{name}: {_state(job)}")
     if ended["type"] == "Failed":
         raise Refused(texts.job_failed(name, ended.get("message", "")))
     if output in (Form.table, Form.wide):

@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from reprieve.cli.address import default_directory
-from reprieve.cli.connecting import TOKEN
+from reprieve.cli.connecting import TOKEN, default_directory
 from reprieve.cli.manifests import read_manifests
-from reprieve.cli.options import Config, Gates, settings_from
-from reprieve.cli.usage import BadUsage
+from reprieve.cli.options import BadUsage, Config, Gates, check_quantity, settings_from
 from reprieve.texts import cli as texts
 
 DEFAULT_PORT = 7410
@@ -97,7 +95,8 @@ def up(
     agents = agent if agent is not None else [] if demo else [Agent.process]
     hollow = HollowNodes(nodes, node_cpu, node_memory, node_gpus) if Agent.hollow in agents else None
     if hollow is not None:
-        hollow.check()
+        check_quantity("--node-cpu", "cpu", node_cpu)
+        check_quantity("--node-memory", "memory", node_memory)
     setup = Setup(
         directory=None if demo and data is None and not agents else (data or default_directory()).absolute(),
         host=host,

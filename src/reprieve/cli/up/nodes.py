@@ -3,11 +3,9 @@
 from typing import Any, NamedTuple
 
 from reprieve.agents.hollow.nodes import hollow_node
-from reprieve.cli.usage import BadUsage
 from reprieve.manifests.kinds import NODES, PODS
-from reprieve.model.resources import QuantityError, amount
 from reprieve.stores.protocol import Store
-from reprieve.texts import cli as texts
+from reprieve.texts.parts import count
 
 _POOL = "reprieve.scheduling/pool"
 _OURS = "up"
@@ -27,16 +25,8 @@ class HollowNodes(NamedTuple):
 
     @property
     def amounts(self) -> str:
-        gpus = f", {self.gpus} GPU{'' if self.gpus == 1 else 's'}" if self.gpus else ""
+        gpus = f", {count(self.gpus, 'GPU')}" if self.gpus else ""
         return f"{self.cpu} CPU, {self.memory} memory{gpus}"
-
-    def check(self) -> None:
-        """Raises what is wrong with the sizes, in the words of the command line."""
-        for option, resource, text in (("--node-cpu", "cpu", self.cpu), ("--node-memory", "memory", self.memory)):
-            try:
-                amount(resource, text)
-            except QuantityError as error:
-                raise BadUsage(texts.no_such_node_size(option, text, str(error))) from error
 
 
 async def make_nodes(store: Store, wanted: HollowNodes) -> list[str]:

@@ -17,10 +17,10 @@ import typer
 from rich.console import Console
 
 from reprieve.agents.process.machine import node_name
-from reprieve.cli.address import Address, default_directory, leave_address, read_address, remove_address
+from reprieve.cli.connecting import Address, default_directory, leave_address, read_address, remove_address
+from reprieve.cli.options import BadUsage
 from reprieve.cli.up.nodes import HollowNodes, make_nodes
 from reprieve.cli.up.view import LiveView
-from reprieve.cli.usage import BadUsage
 from reprieve.client.applying import apply
 from reprieve.client.connection import Client
 from reprieve.client.paths import short_name

@@ -9,10 +9,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from reprieve.cli.figures import GPU, NodeUse, node_uses, of_all, waiting_pods
+from reprieve.cli.figures import NodeUse, node_uses, of_all, shown_resources, waiting_pods
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.texts import cli as texts
 from reprieve.texts import history
+from reprieve.texts.parts import and_more
 
 if TYPE_CHECKING:
     from reprieve.control_plane import ControlPlane
@@ -94,15 +95,14 @@ class LiveView:
 
 
 def _nodes(uses: list[NodeUse], caption: str) -> Table:
-    with_gpus = any(use.offers.of(GPU) for use in uses)
-    names = ["cpu", "memory", *([GPU] if with_gpus else []), "pods"]
+    names = shown_resources(uses)
     table = Table(caption=caption, caption_justify="left", pad_edge=False)
-    for heading in ("node", *("gpu" if name == GPU else name for name in names)):
+    for heading in ("node", *names.values()):
         table.add_column(heading, justify="left" if heading == "node" else "right", no_wrap=True)
     for use in sorted(uses, key=lambda use: -use.share("cpu"))[:_MOST_NODES] if len(uses) > _MOST_NODES else uses:
         table.add_row(Text(use.name), *(_cell(use, name) for name in names))
     if len(uses) > _MOST_NODES:
-        table.add_row(Text(texts.more_nodes(len(uses) - _MOST_NODES)))
+        table.add_row(Text(and_more(len(uses) - _MOST_NODES)))
     return table
 
 

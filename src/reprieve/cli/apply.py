@@ -4,8 +4,8 @@ import typer
 
 from reprieve.cli.connecting import connected
 from reprieve.cli.manifests import read_manifests
-from reprieve.cli.options import BadUsage, Files, Form, Namespace, Server, Shape, Token
-from reprieve.cli.output import as_list, print_object
+from reprieve.cli.options import BadUsage, Files, Namespace, Server, Token
+from reprieve.cli.output import Form, Shape, as_list, print_object
 from reprieve.client.errors import Refused
 from reprieve.client.paths import place_of, short_name
 from reprieve.texts import cli as texts

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from reprieve.cli.options import Files, Form, Format, Output, Strict
-from reprieve.cli.output import print_object
+from reprieve.cli.options import Files, Format, Output, Strict
+from reprieve.cli.output import Form, print_object
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import Loaded, load
 from reprieve.manifests.problems import Problem, in_order
@@ -59,26 +59,15 @@ def summary(loaded: Loaded, errors: int, warnings: int) -> str:
 
 def _report(loaded: Loaded, problems: list[Problem]) -> dict[str, Any]:
     """The answer for other programs."""
-    by_severity: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
+    told: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
     for problem in problems:
-        by_severity[problem.severity].append(
-            {
-                "file": problem.origin.file,
-                "document": problem.origin.document,
-                "item": problem.origin.item,
-                "object": problem.object,
-                "field": problem.field,
-                "message": problem.message,
-                "allowed": problem.allowed.removeprefix("allowed: "),
-                "suggestion": problem.suggestion,
-                "stage": problem.stage,
-            }
-        )
-    return {
-        "ok": not by_severity["error"],
-        "documents": loaded.documents,
-        "objects": loaded.counts(),
-        "ignored": loaded.unknown,
-        "errors": by_severity["error"],
-        "warnings": by_severity["warning"],
-    }
+        told[problem.severity].append(_told(problem))
+    head = {"ok": not told["error"], "documents": loaded.documents, "objects": loaded.counts()}
+    return {**head, "ignored": loaded.unknown, "errors": told["error"], "warnings": told["warning"]}
+
+
+def _told(problem: Problem) -> dict[str, Any]:
+    origin, allowed = problem.origin, problem.allowed.removeprefix("allowed: ")
+    place = {"file": origin.file, "document": origin.document, "item": origin.item, "object": problem.object}
+    what = {"field": problem.field, "message": problem.message, "allowed": allowed}
+    return {**place, **what, "suggestion": problem.suggestion, "stage": problem.stage}

@@ -9,8 +9,8 @@ from reprieve.cli.connecting import connected
 from reprieve.cli.events import events_of, in_order
 from reprieve.cli.explain.live import story_lines
 from reprieve.cli.kinds import namespace_for, targets_in
-from reprieve.cli.options import BadUsage, Form, Namespace, Selector, Server, Token
-from reprieve.cli.output import TableText, as_text, columns
+from reprieve.cli.options import BadUsage, Namespace, Selector, Server, Token
+from reprieve.cli.output import Form, TableText, as_text, columns
 from reprieve.client.errors import Refused
 from reprieve.client.paths import LAST_APPLIED
 from reprieve.manifests.kinds import EVENTS, written_name

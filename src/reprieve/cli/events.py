@@ -6,8 +6,8 @@ import typer
 
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for, unit_in
-from reprieve.cli.options import AllNamespaces, Form, Namespace, Server, Shape, Token, Watching
-from reprieve.cli.output import TableText, as_list, print_name, print_object, typed
+from reprieve.cli.options import AllNamespaces, Namespace, Server, Token, Watching
+from reprieve.cli.output import Form, Shape, TableText, as_list, print_name, print_object, typed
 from reprieve.cli.watching import LIST, follow, show_changes
 from reprieve.manifests.kinds import EVENTS
 from reprieve.manifests.resource import Resource

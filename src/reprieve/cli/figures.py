@@ -1,6 +1,6 @@
 """How full nodes and queues are, and who waits: worked out from objects, for `top` and for the view of `up`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.manifests.core import Node
@@ -106,30 +106,20 @@ def _waiting_workload(item: Data) -> Waiting:
     return Waiting(f"workload/{metadata['name']}", namespace, spec.get("priority") or 0, since, why)
 
 
-class QueueUse(NamedTuple):
-    """One resource of one flavor of one queue."""
-
-    queue: str
-    flavor: str
-    resource: str
-    used: int
-    nominal: int
-    borrowed: int
-
-
-def queue_uses(queue: Data) -> Iterable[QueueUse]:
-    """What a cluster queue has, and what is used of it."""
+def queue_rows(queue: Data) -> Iterator[list[str]]:
+    """Each resource of each flavor of a cluster queue: what is used of how much, and how much of that is borrowed; then
+    how many workloads it has admitted, and how many wait."""
+    status, name = queue.get("status") or {}, queue["metadata"]["name"]
     used = {
         (flavor["name"], each["name"]): each
-        for flavor in (queue.get("status") or {}).get("flavorsUsage") or ()
+        for flavor in status.get("flavorsUsage") or ()
         for each in flavor.get("resources") or ()
     }
-    for group in queue["spec"].get("resourceGroups") or ():
-        for flavor in group.get("flavors") or ():
-            for quota in flavor.get("resources") or ():
-                name = quota["name"]
-                found = used.get((flavor["name"], name), {})
-                figures = (found.get("total", 0), quota.get("nominalQuota", 0), found.get("borrowed", 0))
-                yield QueueUse(
-                    queue["metadata"]["name"], flavor["name"], name, *(amount(name, each) for each in figures)
-                )
+    counts = [str(status.get(field, 0)) for field in ("admittedWorkloads", "pendingWorkloads")]
+    flavors = (flavor for group in queue["spec"].get("resourceGroups") or () for flavor in group.get("flavors") or ())
+    for flavor, quota in ((each["name"], quota) for each in flavors for quota in each.get("resources") or ()):
+        resource = quota["name"]
+        found = used.get((flavor, resource), {})
+        figures = (found.get("total", 0), quota.get("nominalQuota", 0), found.get("borrowed", 0))
+        total, nominal, borrowed = (so_much(resource, amount(resource, each)) for each in figures)
+        yield [name, flavor, resource, f"{total}/{nominal}", borrowed, *counts]

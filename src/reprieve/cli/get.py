@@ -6,19 +6,8 @@ import typer
 
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import NamedObjects, namespace_for, targets_in
-from reprieve.cli.options import (
-    AllNamespaces,
-    BadUsage,
-    FieldSelector,
-    Form,
-    Namespace,
-    Selector,
-    Server,
-    Shape,
-    Token,
-    Watching,
-)
-from reprieve.cli.output import TableText, as_list, print_name, print_object, typed
+from reprieve.cli.options import AllNamespaces, BadUsage, FieldSelector, Namespace, Selector, Server, Token, Watching
+from reprieve.cli.output import Form, Shape, TableText, as_list, print_name, print_object, typed
 from reprieve.cli.watching import follow, show_changes
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name

@@ -10,7 +10,6 @@ from reprieve.manifests.problems import nearest
 from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
-ALL = "all"
 # What people run, not what it runs on: what makes pods before the pods.
 _WORK = sorted((each for each in RESOURCES.values() if each.category), key=lambda each: each is PODS)
 
@@ -38,7 +37,7 @@ def targets_in(words: Sequence[str]) -> list[NamedObjects]:
     if any("/" in word for word in words):
         return _by_slash(words)
     kinds = [kind for kind in words[0].split(",") if kind]
-    if kinds == [ALL] and not words[1:]:
+    if kinds == ["all"] and not words[1:]:
         return [NamedObjects(resource) for resource in _WORK]
     return [NamedObjects(resource_named(kind), tuple(words[1:])) for kind in kinds]
 

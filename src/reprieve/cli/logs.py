@@ -79,20 +79,15 @@ def seconds_in(text: str) -> int:
 def _pod(client: "Client", resource: Resource, namespace: str, name: str, *, wait: bool) -> str:
     """The pod to read from; when it is followed, one that has been started."""
     found = _choose(client, resource, namespace, name, silent=wait)
-    if not wait or _started(found):
-        return _name(resource, name, found)
-    with progress(texts.waiting_for_start(short_name(resource, name))):
-        for _ in pauses():
-            found = _choose(client, resource, namespace, name, silent=True)
-            if _started(found):
-                break
-    return _name(resource, name, found)
-
-
-def _name(resource: Resource, name: str, pod: Data | None) -> str:
-    if pod is None:
+    if wait and not _started(found):
+        with progress(texts.waiting_for_start(short_name(resource, name))):
+            for _ in pauses():
+                found = _choose(client, resource, namespace, name, silent=True)
+                if _started(found):
+                    break
+    if found is None:
         raise Refused(texts.no_pods(short_name(resource, name)))
-    return str(pod["metadata"]["name"])
+    return str(found["metadata"]["name"])
 
 
 def _choose(client: "Client", resource: Resource, namespace: str, name: str, *, silent: bool) -> Data | None:

@@ -21,16 +21,6 @@ class Output(StrEnum):
     json = "json"
 
 
-class Form(StrEnum):
-    """How objects of a server are printed."""
-
-    table = "table"
-    wide = "wide"
-    json = "json"
-    yaml = "yaml"
-    name = "name"
-
-
 _FILES = typer.Option(
     "--filename",
     "-f",
@@ -76,9 +66,6 @@ Selector = Annotated[
 FieldSelector = Annotated[
     str,
     typer.Option("--field-selector", metavar="FIELDS", help="Only what has these fields, such as spec.nodeName=n1."),
-]
-Shape = Annotated[
-    Form, typer.Option("--output", "-o", metavar="table|wide|json|yaml|name", help="How to print what is found.")
 ]
 Watching = Annotated[bool, typer.Option("--watch", "-w", help="Then go on and show every change, until Ctrl-C.")]
 

@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from itertools import zip_longest
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import typer
 import yaml
 
-from reprieve.cli.options import Form
 from reprieve.client.paths import short_name
 from reprieve.manifests.kinds import resource_of
 from reprieve.manifests.resource import Resource
@@ -17,6 +17,21 @@ from reprieve.manifests.resource import Resource
 Data = dict[str, Any]
 _GAP = "   "
 _NO_WRAPPING = 10_000
+
+
+class Form(StrEnum):
+    """How objects of a server are printed."""
+
+    table = "table"
+    wide = "wide"
+    json = "json"
+    yaml = "yaml"
+    name = "name"
+
+
+Shape = Annotated[
+    Form, typer.Option("--output", "-o", metavar="table|wide|json|yaml|name", help="How to print what is found.")
+]
 
 
 def columns(header: Sequence[str], rows: Iterable[Sequence[Any]], *, least: Sequence[int] = ()) -> list[str]:

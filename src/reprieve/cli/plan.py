@@ -9,8 +9,8 @@ import typer
 from reprieve import texts
 from reprieve.cli.connecting import connected
 from reprieve.cli.manifests import read_plain
-from reprieve.cli.options import BadUsage, Config, Form, Gates, Now, OptionalFiles, Server, Token, settings_from
-from reprieve.cli.output import print_object
+from reprieve.cli.options import BadUsage, Config, Gates, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.output import Form, print_object
 from reprieve.cli.show import show_result
 from reprieve.manifests.loading import load
 from reprieve.manifests.problems import Problem

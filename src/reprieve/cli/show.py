@@ -29,15 +29,7 @@ def show_result(result: Result) -> str:
 
 
 def _overview(decisions: Sequence[Decision]) -> Iterator[str]:
-    rows = [
-        (
-            made.preemptor,
-            made.outcome,
-            made.domain or "",
-            texts.parts.listed([victim["unit"] for victim in made.victims]),
-        )
-        for made in decisions
-    ]
+    rows = [(made.preemptor, made.outcome, made.domain or "", _units(made.victims)) for made in decisions]
     yield from table(texts.tables.CYCLE_COLUMNS, rows, most=_MOST_LINES)
     yield texts.tables.MORE_IN_FULL
 
@@ -70,10 +62,7 @@ def _victims(decision: Decision) -> Iterator[str]:
     groups = grouped((_because(victim), victim) for victim in decision.victims)
     if len(groups) > _MOST_ROWS:
         groups = grouped(((victim["reason"], ""), victim) for victim in decision.victims)
-    rows = [
-        (texts.parts.listed([victim["unit"] for victim in victims]), rule, message or _example(victims))
-        for (rule, message), victims in groups.items()
-    ]
+    rows = [(_units(victims), rule, message or _example(victims)) for (rule, message), victims in groups.items()]
     yield from table((texts.tables.so_many_make_way(len(decision.victims)), *texts.tables.VICTIM_COLUMNS[1:]), rows)
 
 
@@ -110,11 +99,12 @@ def show_spared(decision: Decision) -> Iterator[str]:
     groups = grouped((item["rule"], item) for item in spared)
     yield from table(
         (texts.tables.so_many_stay(len(spared)), *texts.tables.SPARED_COLUMNS[2:]),
-        [
-            (texts.parts.listed([item["unit"] for item in items]), rule, _example(items))
-            for rule, items in groups.items()
-        ],
+        [(_units(items), rule, _example(items)) for rule, items in groups.items()],
     )
+
+
+def _units(items: Sequence[dict[str, Any]]) -> str:
+    return texts.parts.listed([item["unit"] for item in items])
 
 
 def _example(items: Sequence[dict[str, Any]]) -> str:

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from reprieve.cli.options import Form, Format, Output
-from reprieve.cli.output import print_object
+from reprieve.cli.options import Format, Output
+from reprieve.cli.output import Form, print_object
 from reprieve.planning.cases import read_cases, run_case
 
 Paths = Annotated[

@@ -8,21 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reprieve.cli import figures
 from reprieve.cli.connecting import connected
-from reprieve.cli.figures import (
-    GPU,
-    Waiting,
-    node_uses,
-    of_all,
-    queue_uses,
-    shown_resources,
-    so_much,
-    waiting_pods,
-    waiting_workloads,
-)
 from reprieve.cli.kinds import namespace_for
-from reprieve.cli.options import AllNamespaces, BadUsage, Form, Namespace, Selector, Server, Shape, Token
-from reprieve.cli.output import columns, on_terminal, print_object
+from reprieve.cli.options import AllNamespaces, BadUsage, Namespace, Selector, Server, Token
+from reprieve.cli.output import Form, Shape, columns, on_terminal, print_object
 from reprieve.manifests.core import Node
 from reprieve.manifests.kinds import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS, READERS
 from reprieve.manifests.pods import Pod, pod_requests
@@ -91,10 +81,12 @@ def _blocks(client: "Client", what: Subject | None, namespace: str, labels: str)
 
 def _nodes(client: "Client", labels: str) -> Block:
     nodes: list[Node] = [_typed("Node", item) for item in client.items(NODES, labels=labels)]
-    uses = node_uses(nodes, [_typed("Pod", item) for item in client.items(PODS)])
-    names = shown_resources(uses)
+    uses = figures.node_uses(nodes, [_typed("Pod", item) for item in client.items(PODS)])
+    names = figures.shown_resources(uses)
     headings = ("NODE", "STATUS", *(heading.upper() for heading in names.values()))
-    rows = [[use.name, "Ready" if use.ready else "NotReady", *(of_all(use, name) for name in names)] for use in uses]
+    rows = [
+        [use.name, "Ready" if use.ready else "NotReady", *(figures.of_all(use, name) for name in names)] for use in uses
+    ]
     return "nodes", headings, rows
 
 
@@ -103,49 +95,28 @@ def _pods(client: "Client", namespace: str, labels: str) -> Block:
     held = [(pod_requests(pod.spec), pod) for pod in pods if pod.spec.node_name and not pod.finished]
     held.sort(key=lambda each: (-each[0].of("cpu"), -each[0].of("memory"), each[1].namespace, each[1].name))
     rows = [
-        [
-            pod.namespace,
-            pod.name,
-            pod.spec.node_name,
-            str(pod.spec.priority or 0),
-            so_much("cpu", requests.of("cpu")),
-            so_much("memory", requests.of("memory")),
-            str(requests.of(GPU)),
-        ]
+        [pod.namespace, pod.name, pod.spec.node_name, str(pod.spec.priority or 0)]
+        + [figures.so_much(name, requests.of(name)) for name in ("cpu", "memory", figures.GPU)]
         for requests, pod in held
     ]
     return "pods", ("NAMESPACE", "POD", "NODE", "PRIORITY", "CPU", "MEMORY", "GPU"), rows
 
 
 def _queues(client: "Client") -> Block:
-    queues = client.items(CLUSTER_QUEUES)
-    counts = {item["metadata"]["name"]: item.get("status", {}) for item in queues}
-    rows = [
-        [
-            use.queue,
-            use.flavor,
-            use.resource,
-            f"{so_much(use.resource, use.used)}/{so_much(use.resource, use.nominal)}",
-            so_much(use.resource, use.borrowed),
-            str(counts[use.queue].get("admittedWorkloads", 0)),
-            str(counts[use.queue].get("pendingWorkloads", 0)),
-        ]
-        for queue in queues
-        for use in queue_uses(queue)
-    ]
+    rows = [row for queue in client.items(CLUSTER_QUEUES) for row in figures.queue_rows(queue)]
     return "queues", ("QUEUE", "FLAVOR", "RESOURCE", "USED", "BORROWED", "ADMITTED", "PENDING"), rows
 
 
 def _waiting(client: "Client", namespace: str) -> Block:
-    pods = waiting_pods(_typed("Pod", item) for item in client.items(PODS, namespace))
-    found = [*waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
+    pods = figures.waiting_pods(_typed("Pod", item) for item in client.items(PODS, namespace))
+    found = [*figures.waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
     rows = [[each.namespace, each.unit, str(each.priority), _since(each), _short(each.why)] for each in found]
     if len(rows) > _MOST_WAITING:
         rows = [*rows[:_MOST_WAITING], ["", and_more(len(rows) - _MOST_WAITING), "", "", ""]]
     return "waiting", ("NAMESPACE", "WAITING", "PRIORITY", "SINCE", "WHY"), rows
 
 
-def _since(each: Waiting) -> str:
+def _since(each: figures.Waiting) -> str:
     try:
         seconds = int((datetime.now(UTC) - datetime.fromisoformat(each.since)).total_seconds())
     except (ValueError, TypeError):

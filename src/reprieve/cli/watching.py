@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from reprieve.cli.options import Form
-from reprieve.cli.output import TableText, as_text, print_name, print_object
+from reprieve.cli.output import Form, TableText, as_text, print_name, print_object
 from reprieve.client.errors import Refused
 from reprieve.manifests.resource import Resource
 from reprieve.model.backoff import Backoff

@@ -9,22 +9,11 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from reprieve.control_plane import ControlPlane
+from reprieve.demo import scenes
 from reprieve.demo.accounts import Accounts
 from reprieve.demo.happenings import Happenings
 from reprieve.demo.narrator import Narrator
-from reprieve.demo.scenes import (
-    IMPORTANT,
-    LOW,
-    STAGE,
-    TOO_LARGE,
-    Act,
-    Data,
-    InTheWay,
-    Scene,
-    apply,
-    begin_to_clear,
-    is_clear,
-)
+from reprieve.demo.scenes import IMPORTANT, LOW, STAGE, TOO_LARGE, Act, Data, InTheWay, Scene
 from reprieve.demo.stage import Stage, Work
 from reprieve.demo.table import is_furnished, table
 from reprieve.model.clock import precise_timestamp
@@ -65,12 +54,12 @@ class Player:
 
     async def prepare(self, manifests: list[Data]) -> None:
         """What all scenes share."""
-        await apply(self._store, manifests)
+        await scenes.apply(self._store, manifests)
 
     async def play(self, number: int, scene: Scene) -> str:
         """Play a scene to its end; what it lacked, if it did not come there."""
         self._print("")
-        self._print(texts.heading(number, scene.title), "bold")
+        self._print(f"{number}. {scene.title}", "bold")
         self._print(scene.rule)
         began = self._clock()
         limit = max(_SCENE_SECONDS / self._speed, _AT_LEAST)
@@ -91,10 +80,10 @@ class Player:
         return sentence
 
     async def _clear(self, scene: Scene, limit: float) -> None:
-        await begin_to_clear(self._store, scene)
+        await scenes.begin_to_clear(self._store, scene)
         try:
             async with asyncio.timeout(limit):
-                while not await is_clear(self._store, scene):
+                while not await scenes.is_clear(self._store, scene):
                     await asyncio.sleep(_GATHER)
         except TimeoutError:
             raise Unfinished(texts.NOT_CLEARED) from None
@@ -106,7 +95,7 @@ class Player:
         works = [data for data in act.manifests if data["kind"] in _WORKS]
         if works:
             self._say(texts.applied([_described(data) for data in works]), "bold")
-        await apply(self._store, act.manifests)
+        await scenes.apply(self._store, act.manifests)
         lacks = self._goal(scene, act, [_work(data) for data in works])
         await self._until(scene, lambda: not lacks(), limit)
         if why := lacks():

@@ -5,20 +5,11 @@ the work stays, so that it can be said to have made way and to have come back.
 """
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reprieve.controllers.pods.templates import phase_of
-from reprieve.manifests.kinds import (
-    BINDINGS,
-    CLUSTER_QUEUES,
-    CLUSTERS,
-    CONFIG_MAPS,
-    JOBS,
-    NODES,
-    PODS,
-    QUOTA_WORKLOADS,
-    REPLICA_SETS,
-)
+from reprieve.manifests import kinds
+from reprieve.manifests.kinds import BINDINGS, JOBS, PODS, QUOTA_WORKLOADS, REPLICA_SETS
 from reprieve.manifests.resource import Resource
 from reprieve.model.conditions import has_condition
 from reprieve.stores.caches import Cache
@@ -26,7 +17,8 @@ from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import controller_of, is_leaving
 
-_WATCHED = (NODES, CLUSTERS, CLUSTER_QUEUES, CONFIG_MAPS, JOBS, REPLICA_SETS, BINDINGS, QUOTA_WORKLOADS, PODS)
+_PLACES = (kinds.NODES, kinds.CLUSTERS, kinds.CLUSTER_QUEUES, kinds.CONFIG_MAPS)
+_WATCHED = (*_PLACES, JOBS, REPLICA_SETS, BINDINGS, QUOTA_WORKLOADS, PODS)
 """Works before their units, so that whoever hears of a unit knows its work."""
 
 
@@ -143,6 +135,4 @@ def is_running(pod: Record) -> bool:
 def _wanted(template: Record | None) -> int:
     if template is None:
         return 0
-    spec: dict[str, Any] = template.data["spec"]
-    wanted: int = spec.get("parallelism" if template.resource == JOBS else "replicas", 1)
-    return wanted
+    return int(template.data["spec"].get("parallelism" if template.resource == JOBS else "replicas", 1))

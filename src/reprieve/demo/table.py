@@ -42,7 +42,7 @@ class Room(NamedTuple):
 
 def table(scene: Scene, stage: Stage) -> Table:
     shown = Table(title=scene.title, title_justify="left", expand=True)
-    for name, ratio in zip((texts.COLUMNS[scene.policy], *texts.TABLE_COLUMNS), _RATIOS, strict=True):
+    for name, ratio in zip((texts.PLACES[scene.policy], *texts.TABLE_COLUMNS), _RATIOS, strict=True):
         shown.add_column(name, overflow="fold", ratio=ratio)
     for row in rows(scene, stage):
         shown.add_row(*row)

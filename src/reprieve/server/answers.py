@@ -50,6 +50,9 @@ class Streamed(Stream):
         return super().to_asgi_response(*given, **{**options, "media_type": self.media_type})
 
 
+Answer = Response[bytes] | Streamed
+
+
 def raw_answer(content: bytes, code: int = 200, headers: Mapping[str, str] | None = None) -> Response[bytes]:
     """JSON that is encoded already."""
     return Response(content, status_code=code, media_type=JSON, headers=dict(headers or {}))

@@ -11,18 +11,18 @@ from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from reprieve.server import discovery, openapi, own
-from reprieve.server.answers import InternalError, WrongMethod, error_answer, form_of, json_answer, wants_aggregated
+from reprieve.server import answers, discovery, openapi, own, reading, subresources, watching, writing
+from reprieve.server.answers import Answer, WrongMethod, error_answer, form_of, json_answer, wants_aggregated
 from reprieve.server.guard import METHODS, Guard
 from reprieve.server.list_pages import ListPages
 from reprieve.server.plane import Plane
 from reprieve.server.requests import AnyRequest, Call, query_of, segments_of, target_of
-from reprieve.server.verbs import Answer, verb_of
 from reprieve.stores.errors import NotFound, StoreError, Unavailable
 from reprieve.texts import server as texts
 
 _LOG = logging.getLogger("reprieve.server")
 _GET = ("GET",)
+Verb = Callable[[Call], Awaitable[Answer]]
 Handler = Callable[[AnyRequest], Awaitable[Answer]]
 
 
@@ -99,7 +99,7 @@ def _objects(plane: Plane, stopping: asyncio.Event) -> Handler:
         query.check()
         form = form_of(request.headers.get("accept", ""))
         call = Call(plane, request, target, query, form, pages, stopping)
-        return await verb_of(call)(call)
+        return await _verb_of(call)(call)
 
     return answer
 
@@ -163,4 +163,46 @@ def _http_error(request: AnyRequest, error: HTTPException) -> Response[bytes]:
 
 def _unexpected(request: AnyRequest, error: Exception) -> Response[bytes]:
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return error_answer(InternalError(texts.INTERNAL))
+    return error_answer(answers.InternalError(texts.INTERNAL))
+
+
+# Which verb a request is: by its method, and by whether its path names one object, many, or something about one
+
+
+async def _list_or_watch(call: Call) -> Answer:
+    return await (watching.watch(call) if call.query.flag("watch") else reading.list_objects(call))
+
+
+async def _get_or_watch(call: Call) -> Answer:
+    return await (watching.watch(call) if call.query.flag("watch") else reading.get(call))
+
+
+_ALL_NAMESPACES: dict[str, Verb] = {"GET": _list_or_watch}
+_COLLECTION: dict[str, Verb] = {"GET": _list_or_watch, "POST": writing.create, "DELETE": writing.delete_collection}
+_OBJECT: dict[str, Verb] = {
+    "GET": _get_or_watch,
+    "PUT": writing.replace,
+    "PATCH": writing.patch,
+    "DELETE": writing.delete,
+}
+_SUBRESOURCES: dict[str, dict[str, Verb]] = {
+    "status": {"GET": reading.get, "PUT": writing.replace, "PATCH": writing.patch},
+    "binding": {"POST": subresources.bind},
+    "eviction": {"POST": subresources.evict},
+    "log": {"GET": subresources.log},
+    "finalize": {"PUT": subresources.finalize},
+}
+
+
+def _verb_of(call: Call) -> Verb:
+    target = call.target
+    if target.subresource:
+        verbs = _SUBRESOURCES[target.subresource]
+    elif target.name:
+        verbs = _OBJECT
+    else:
+        verbs = _COLLECTION if target.one_place else _ALL_NAMESPACES
+    method = str(call.request.method)
+    if method not in verbs:
+        raise WrongMethod(method, verbs)
+    return verbs[method]

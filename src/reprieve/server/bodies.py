@@ -45,31 +45,22 @@ def decode(content: bytes, declared: str) -> Any:
     """Plain data; raises `BadRequest` where it is none."""
     if not content.strip():
         raise BadRequest(texts.EMPTY_BODY)
-    return _yaml(content) if "yaml" in declared else _json(content)
-
-
-def _json(content: bytes) -> Any:
     try:
-        return msgspec.json.decode(content)
+        return _yaml(content) if "yaml" in declared else msgspec.json.decode(content)
     except RecursionError as error:
         raise BadRequest(texts.TOO_DEEP) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadRequest(texts.malformed(str(error))) from error
+        raise BadRequest(texts.malformed("not UTF-8 text" if "yaml" in declared else str(error))) from error
 
 
 def _yaml(content: bytes) -> Any:
-    try:
-        documents = [document for document in read_yaml(content.decode()) if document is not None]
-        problems = [document for document in documents if isinstance(document, SyntaxProblem)]
-        if problems:
-            raise BadRequest(texts.malformed(problems[0].message))
-        if len(documents) != 1:
-            raise BadRequest(texts.not_an_object("one YAML document"))
-        return _without_decimals(documents[0])
-    except UnicodeDecodeError as error:
-        raise BadRequest(texts.malformed("not UTF-8 text")) from error
-    except RecursionError as error:
-        raise BadRequest(texts.TOO_DEEP) from error
+    documents = [document for document in read_yaml(content.decode()) if document is not None]
+    problems = [document for document in documents if isinstance(document, SyntaxProblem)]
+    if problems:
+        raise BadRequest(texts.malformed(problems[0].message))
+    if len(documents) != 1:
+        raise BadRequest(texts.not_an_object("one YAML document"))
+    return _without_decimals(documents[0])
 
 
 def _without_decimals(data: Any) -> Any:

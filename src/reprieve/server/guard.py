@@ -52,17 +52,12 @@ class Guard:
 
 
 def _by_origin(headers: Headers) -> StoreError | None:
-    if not is_loopback(_host(headers.get(b"host", b"").decode("latin-1"))):
+    if not is_loopback(_host_of_url(f"http://{headers.get(b'host', b'').decode('latin-1')}")):
         return Forbidden(texts.STRANGE_HOST)
     origin = headers.get(b"origin")
     if origin is not None and not is_loopback(_host_of_url(origin.decode("latin-1"))):
         return Forbidden(texts.STRANGE_ORIGIN)
     return None
-
-
-def _host(value: str) -> str:
-    """The name in a Host header, without its port."""
-    return _host_of_url(f"http://{value}")
 
 
 def _host_of_url(url: str) -> str:

@@ -12,8 +12,7 @@ from reprieve.manifests.resource import Resource
 from reprieve.server import discovery, schemas
 from reprieve.server.operations import KindOperations
 from reprieve.server.own_operations import OWN_PATHS, OWN_SCHEMAS
-from reprieve.server.schemas import Schema
-from reprieve.server.shared_types import SHARED
+from reprieve.server.schemas import SHARED, Schema
 
 _INFO = {
     "title": "Reprieve",

@@ -95,7 +95,7 @@ class Call(NamedTuple):
     @property
     def store(self) -> Store:
         """Where the request is carried out, or only rehearsed."""
-        return self.rehearsing() if self.dry_run else self.plane.store
+        return self.rehearsing() if self.query.choice("dryRun") else self.plane.store
 
     def rehearsing(self) -> Store:
         """The store for a dry run."""
@@ -103,10 +103,6 @@ class Call(NamedTuple):
         if not isinstance(store, Rehearsing):
             raise Invalid(texts.NO_DRY_RUN)
         return store.rehearsal()
-
-    @property
-    def dry_run(self) -> bool:
-        return self.query.choice("dryRun") == "All"
 
     def check_fields(self, data: dict[str, Any]) -> dict[str, str]:
         """Fields that the kind does not have, refused or warned of as the request wants it; headers for the answer."""

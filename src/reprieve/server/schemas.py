@@ -14,17 +14,19 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta, structs
 
-from reprieve.manifests import core, meta, pods
+from reprieve.manifests import core, pods
 from reprieve.manifests.kinds import READERS
+from reprieve.manifests.meta import Count, Model, ObjectMeta, Reference
 from reprieve.manifests.unread import UNREAD
 from reprieve.model.resources import Quantity, Resources
-from reprieve.server.shared_types import SHARED, ListMeta
+from reprieve.server.queries import LARGEST
 from reprieve.stores.api import served
+from reprieve.stores.protocol import Propagation
 
 Schema = dict[str, Any]
 Struct = type[msgspec.Struct]
 _SERVED: dict[Struct, Struct] = {
-    meta.ObjectMeta: served.Metadata,
+    ObjectMeta: served.Metadata,
     pods.Container: served.ServedContainer,
     pods.PodSpec: served.ServedPodSpec,
     core.JobSpec: served.ServedJobSpec,
@@ -44,6 +46,66 @@ _QUANTITY: Schema = {
     "description": "A quantity such as 500m, 2 or 128Mi.",
 }
 _NULL: Schema = {"type": "null"}
+
+
+# What is sent and answered beside objects of a kind, whatever the kind: lists, states, options, patches
+
+
+class ListMeta(Model):
+    resource_version: Annotated[str, Meta(description="The version at which this was so.")]
+    remaining_item_count: Annotated[int, Meta(ge=0, le=LARGEST)] | None = None
+    continue_: str = msgspec.field(name="continue", default="")
+
+
+class Status(Model):
+    kind: Literal["Status"]
+    api_version: Literal["v1"]
+    status: Literal["Success", "Failure"]
+    metadata: dict[str, Any] = {}
+    message: str = ""
+    reason: str = ""
+    details: dict[str, Any] = {}
+    code: int = 0
+
+
+class Preconditions(Model):
+    uid: str = ""
+    resource_version: Annotated[str, Meta(pattern="^[0-9]{0,18}$")] = ""
+
+
+class DeleteOptions(Model):
+    kind: Literal["DeleteOptions"] = "DeleteOptions"
+    grace_period_seconds: Count | None = None
+    propagation_policy: Propagation | None = None
+    preconditions: Preconditions | None = None
+    dry_run: Annotated[tuple[Literal["All"], ...], Meta(max_length=1)] = ()
+
+
+class Binding(Model):
+    target: Reference
+    kind: Literal["Binding"] = "Binding"
+    api_version: Literal["v1"] = "v1"
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class Eviction(Model):
+    kind: Literal["Eviction"] = "Eviction"
+    api_version: Literal["policy/v1"] = "policy/v1"
+    metadata: ObjectMeta = ObjectMeta()
+    delete_options: DeleteOptions = DeleteOptions()
+
+
+class JsonPatchOperation(Model):
+    op: Literal["add", "remove", "replace", "move", "copy", "test"]
+    path: str
+    value: Any = None
+    from_: str = msgspec.field(name="from", default="")
+
+
+SHARED: tuple[type[Model], ...] = (ListMeta, Status, DeleteOptions, Binding, Eviction, JsonPatchOperation)
+
+
+# Schemas
 
 
 def reference(name: str) -> Schema:

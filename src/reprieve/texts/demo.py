@@ -4,23 +4,13 @@ from collections.abc import Sequence
 
 from reprieve.texts.parts import count, listed
 
-COLUMNS = {
-    "pod": "node",
-    "podgroup": "node",
-    "quota": "cluster queue",
-    "queue": "queue",
-    "federation": "member cluster",
-}
+PLACES = {"pod": "node", "podgroup": "node", "quota": "cluster queue", "queue": "queue", "federation": "member cluster"}
 """What a row of the live table is about, by policy."""
 TABLE_COLUMNS = ("used", "runs", "leaves", "waits")
 NO_PLACE = "no place yet"
 SUMMARY = "What happened, from the history of decisions and the objects as they are now:"
 TRY_NEXT = "To try in another terminal:"
 TRY_ON_A_TERMINAL = "This is no terminal, so the control plane stops here. On one it goes on; then try:"
-
-
-def heading(number: int, title: str) -> str:
-    return f"{number}. {title}"
 
 
 def applied(works: Sequence[str]) -> str:

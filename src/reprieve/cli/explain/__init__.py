@@ -7,19 +7,8 @@ import typer
 from reprieve.cli.connecting import connected
 from reprieve.cli.explain.files import explain_files
 from reprieve.cli.explain.live import explain_live
-from reprieve.cli.options import (
-    BadUsage,
-    Config,
-    Form,
-    Gates,
-    Namespace,
-    Now,
-    OptionalFiles,
-    Server,
-    Token,
-    settings_from,
-)
-from reprieve.cli.output import print_object
+from reprieve.cli.options import BadUsage, Config, Gates, Namespace, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.output import Form, print_object
 from reprieve.cli.plan import Format, PlanOutput, print_warnings
 from reprieve.texts import cli as texts
 

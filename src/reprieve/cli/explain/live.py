@@ -41,13 +41,12 @@ def explain_live(client: "Client", word: str, why_not: str | None, namespace: st
 
 def _lines(told: Data) -> Iterator[str]:
     """The latest first: what was decided about it, or who it made way for; then its story."""
-    parts = [
-        (made["id"], about) for made, about in ((told["preempted"], _preempted), (told["decision"], _decided)) if made
-    ]
-    for _, about in sorted(parts, key=lambda part: part[0], reverse=True):
+    parts = [(part, about) for part, about in (("preempted", _preempted), ("decision", _decided)) if told[part]]
+    for _, about in sorted(parts, key=lambda each: told[each[0]]["id"], reverse=True):
         yield from about(told)
         yield ""
-    yield from _story(told)
+    yield history.story_heading(told["unit"])
+    yield from story_lines(told["story"])
 
 
 def _preempted(told: Data) -> Iterator[str]:
@@ -67,11 +66,6 @@ def _decided(told: Data) -> Iterator[str]:
     plan = msgspec.convert(made["plan"], Decision)
     if plan.outcome != "Fits":
         yield from list(show_decision(plan))[1:]
-
-
-def _story(told: Data) -> Iterator[str]:
-    yield history.story_heading(told["unit"])
-    yield from story_lines(told["story"])
 
 
 def story_lines(story: list[Data]) -> list[str]:

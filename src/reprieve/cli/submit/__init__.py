@@ -9,8 +9,8 @@ import typer
 
 from reprieve.cli.connecting import connected
 from reprieve.cli.figures import GPU
-from reprieve.cli.options import BadUsage, Form, Namespace, Server, Shape, Token, check_quantity
-from reprieve.cli.output import as_list, print_object
+from reprieve.cli.options import BadUsage, Namespace, Server, Token, check_quantity
+from reprieve.cli.output import Form, Shape, as_list, print_object
 from reprieve.cli.submit.manifests import Submission, name_for, priority_class, priority_class_name
 from reprieve.cli.watching import pauses, progress
 from reprieve.client.errors import Refused

@@ -32,10 +32,8 @@ from reprieve.server import Serving, create_app, serve
 from reprieve.texts import cli as texts
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_AGENT_DIRECTORY = "agent"
 _READY_EVERY = 0.02
 _INTERRUPTED = 130
-_FAILED = 1
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +103,7 @@ async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Co
             await LiveView(plane, console).run()
     finally:
         if not whole:
-            raise typer.Exit(_FAILED)
+            raise typer.Exit(1)
 
 
 def _apply(url: str, token: str, manifests: list[dict[str, Any]], console: Console) -> None:
@@ -141,7 +139,7 @@ async def _furnish(setup: Setup, plane: ControlPlane) -> list[str]:
     if setup.processes and setup.directory is not None:
         from reprieve.agents.process.agent import ProcessAgent
 
-        plane.add(ProcessAgent(plane.store, system_clock, setup.directory / _AGENT_DIRECTORY))
+        plane.add(ProcessAgent(plane.store, system_clock, setup.directory / "agent"))
         lines.append(texts.real_node(node_name(socket.gethostname())))
     if setup.hollow is not None:
         surplus = await make_nodes(plane.store, setup.hollow)
@@ -164,15 +162,14 @@ def _address_left(setup: Setup, serving: Serving) -> Iterator[list[str]]:
     """Tell other commands where it is, as long as it is; yields what there is to say about that."""
     default = default_directory()
     address = Address(serving.url, os.getpid(), str(setup.directory or ""), setup.token_file)
-    places = [default] if setup.directory in (None, default) else [setup.directory, default]
-    left = [leave_address(address, place) for place in places if place is not None]
+    places = [place for place in dict.fromkeys((setup.directory, default)) if place is not None]
+    left = [leave_address(address, place) for place in places]
     other = read_address(default)
     try:
         yield [] if all(left) or other is None else [texts.found_elsewhere(other.url, serving.url)]
     finally:
         for place in places:
-            if place is not None:
-                remove_address(address, place)
+            remove_address(address, place)
 
 
 def _words(setup: Setup) -> tuple[str, str]:

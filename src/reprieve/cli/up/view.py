@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -25,35 +25,17 @@ _AT_MOST_OF_THE_TIME = 0.05
 _COLOURS = {"Preempt": "yellow", "Unschedulable": "red", "Wait": "cyan"}
 
 
-class Decisions:
-    """What has been decided since the last time somebody asked."""
+class LiveView:
+    """Shows until it is cancelled: all that is decided after it was made."""
 
-    def __init__(self, plane: "ControlPlane") -> None:
+    def __init__(self, plane: "ControlPlane", console: Console) -> None:
         self._plane = plane
+        self._console = console
         self._last = self._newest()
 
     def _newest(self) -> int:
         found = self._plane.history.decisions(limit=1)
         return int(found[0]["id"]) if found else 0
-
-    def new(self) -> tuple[list[dict[str, Any]], int]:
-        """The new ones, the oldest first, and how many there were besides."""
-        newest = self._newest()
-        number = newest - self._last
-        if number <= 0:
-            return [], 0
-        fresh = self._plane.history.decisions(limit=min(number, _MOST_LINES))
-        self._last = newest
-        return list(reversed(fresh)), number - len(fresh)
-
-
-class LiveView:
-    """Shows until it is cancelled."""
-
-    def __init__(self, plane: "ControlPlane", console: Console) -> None:
-        self._plane = plane
-        self._console = console
-        self._decisions = Decisions(plane)
 
     async def run(self) -> None:
         if self._console.is_terminal:
@@ -77,13 +59,15 @@ class LiveView:
                 await asyncio.sleep(_EVERY)
 
     def _print_decisions(self) -> None:
-        shown, more = self._decisions.new()
-        for made in shown:
+        newest = self._newest()
+        number, self._last = max(0, newest - self._last), max(newest, self._last)
+        shown = self._plane.history.decisions(limit=min(number, _MOST_LINES)) if number else []
+        for made in reversed(shown):
             line = Text(history.decided(made["at"], made["message"]))
             line.stylize(_COLOURS.get(made["outcome"], ""))
             self._console.print(line, soft_wrap=True)
-        if more:
-            self._console.print(Text(texts.more_decisions(more)), soft_wrap=True)
+        if number > len(shown):
+            self._console.print(Text(texts.more_decisions(number - len(shown))), soft_wrap=True)
 
     async def _table(self) -> Table:
         store = self._plane.store

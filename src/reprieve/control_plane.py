@@ -81,13 +81,7 @@ class ControlPlane:
         self.settings = own_plane(settings)
         self.metrics_registry = CollectorRegistry()
         self.scheduler = Scheduler(
-            store,
-            clock,
-            self.settings,
-            history,
-            metrics=Metrics(self.metrics_registry),
-            names=names,
-            shadow=shadow,
+            store, clock, self.settings, history, metrics=Metrics(self.metrics_registry), names=names, shadow=shadow
         )
         self._parts: list[PlanePart] = [self.scheduler, *_controllers(store, clock, self.settings)]
         self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]

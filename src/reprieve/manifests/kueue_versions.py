@@ -152,8 +152,7 @@ def _resource_group(flavors: tuple[str, ...], members: list[ResourceV1alpha2]) -
         covered_resources=tuple(member.name for member in members),
         flavors=tuple(
             FlavorQuotas(
-                name=flavor,
-                resources=tuple(_quota(member.name, member.flavors[index].quota) for member in members),
+                name=flavor, resources=tuple(_quota(member.name, member.flavors[index].quota) for member in members)
             )
             for index, flavor in enumerate(flavors)
         ),

@@ -126,11 +126,5 @@ def _record(resource: Resource, revision: Revision) -> Record:
 def _revision(event: WatchEvent) -> Revision:
     record = event.record
     return Revision(
-        record.version,
-        record.resource.full_name,
-        record.namespace,
-        record.name,
-        record.uid,
-        event.type,
-        record.raw,
+        record.version, record.resource.full_name, record.namespace, record.name, record.uid, event.type, record.raw
     )

@@ -10,7 +10,7 @@ from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
 from reprieve.model.conditions import has_condition
-from reprieve.stores.api.refusals import invalid
+from reprieve.stores.errors import invalid
 
 Data = dict[str, Any]
 _FIXED = "the field cannot be changed"

@@ -47,26 +47,15 @@ class StoreError(ReprieveError):
 
     def status(self) -> dict[str, Any]:
         """The body that a Kubernetes API server would answer with."""
-        details: dict[str, Any] = {
-            key: value for key, value in (("name", self.name), ("group", self.group), ("kind", self.kind)) if value
-        }
-        if self.causes:
-            details["causes"] = [
-                {key: value for key, value in zip(("reason", "message", "field"), cause, strict=True) if value}
-                for cause in self.causes
-            ]
-        if self.retry_after:
-            details["retryAfterSeconds"] = self.retry_after
-        return {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": self.message,
-            "reason": self.reason,
-            **({"details": details} if details else {}),
-            "code": self.code,
-        }
+        causes = [_said(zip(("reason", "message", "field"), cause, strict=True)) for cause in self.causes]
+        about = {"name": self.name, "group": self.group, "kind": self.kind}
+        details = _said({**about, "causes": causes, "retryAfterSeconds": self.retry_after}.items())
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        return {**status, "reason": self.reason, **({"details": details} if details else {}), "code": self.code}
+
+
+def _said(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return {key: value for key, value in items if value}
 
 
 class BadRequest(StoreError):

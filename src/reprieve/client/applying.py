@@ -12,8 +12,7 @@ from reprieve.client.errors import Refused
 from reprieve.client.merging import merged
 from reprieve.client.paths import LAST_APPLIED, place_of
 from reprieve.manifests.kinds import NODES
-from reprieve.manifests.merge_keys import Field
-from reprieve.manifests.resource import Resource
+from reprieve.manifests.resource import Field, Resource
 from reprieve.stores.writing import merge_patch_between
 
 Data = dict[str, Any]

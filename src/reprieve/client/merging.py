@@ -11,7 +11,7 @@ is there differs only by what the server filled in.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprieve.manifests.merge_keys import Field, Fields
+from reprieve.manifests.resource import Field, Fields
 
 Data = dict[str, Any]
 _PLAIN = Field()

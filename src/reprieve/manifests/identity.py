@@ -3,8 +3,8 @@
 from typing import Any
 
 from reprieve.manifests.kinds import READERS, written_name
+from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import did_you_mean
-from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import group_of
 from reprieve.manifests.yunikorn import QUEUES_FILE, QueueConfiguration
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from reprieve.manifests.kinds import READERS, written_name
-from reprieve.manifests.reader import Reader
+from reprieve.manifests.meta import Reader
 from reprieve.manifests.resource import Resource
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]

@@ -16,8 +16,8 @@ from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
 from reprieve.manifests.kinds import READERS
 from reprieve.manifests.loading import LoadedObject
+from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, Origin
-from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api import served
 from reprieve.stores.errors import invalid

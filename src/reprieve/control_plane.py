@@ -136,22 +136,11 @@ def calm_garbage_collection() -> None:
 
 
 def _controllers(store: Store, clock: Clock, settings: Settings) -> list[PlanePart]:
-    simple: list[Callable[[Store, Clock], PlanePart]] = [
-        JobController,
-        ReplicaSetController,
-        DeploymentController,
-        BudgetController,
-        GarbageCollector,
-        NamespaceController,
-        QuotaJobs,
-        QuotaPods,
-        QuotaLifecycle,
-    ]
-    return [
-        *(make(store, clock) for make in simple),
-        QuotaStatus(store, clock, settings),
-        Detector(store, clock, settings),
-    ]
+    simple: list[Callable[[Store, Clock], PlanePart]]
+    simple = [JobController, ReplicaSetController, DeploymentController, BudgetController]
+    simple += [GarbageCollector, NamespaceController, QuotaJobs, QuotaPods, QuotaLifecycle]
+    federation = Detector(store, clock, settings)
+    return [*(make(store, clock) for make in simple), QuotaStatus(store, clock, settings), federation]
 
 
 async def _keep_running(run: Callable[[], Any]) -> None:

@@ -3,26 +3,25 @@
 v1alpha2 is what KEP-83 was written against: quota as min and max, `withinCohort`, admission in the spec.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from reprieve.manifests import kueue
 from reprieve.manifests.meta import Condition, Count, Int32, LabelSelector, Manifest, Model, PositiveCount, Taint
 from reprieve.manifests.pods import PodSpec, PodTemplate
 from reprieve.model.resources import Quantity
 
-_RECLAIM: dict[str, kueue.ReclaimPolicy] = {
-    "Never": "Never",
-    "ReclaimFromLowerPriority": "LowerPriority",
-    "ReclaimFromAny": "Any",
-}
-_STOP_AT: dict[str, Literal["MayStopSearch", "TryNextFlavor"]] = {
-    "Borrow": "MayStopSearch",
-    "Preempt": "MayStopSearch",
-    "MayStopSearch": "MayStopSearch",
-    "TryNextFlavor": "TryNextFlavor",
-}
+Today = TypeVar("Today", bound=Model)
+# Both are looked up with what is not in them as it is.
+_RECLAIM: dict[Any, Any] = {"ReclaimFromLowerPriority": "LowerPriority", "ReclaimFromAny": "Any"}
+_STOP_AT: dict[Any, Any] = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
+
+
+def _today(kind: type[Today], old: Model, **changed: Any) -> Today:
+    """What is said in the same words today is taken as it is; `changed` is the rest."""
+    same = {name: getattr(old, name) for name in kind.__struct_fields__ if name not in changed and hasattr(old, name)}
+    return kind(**same, **changed)
 
 
 class FlavorFungibilityV1beta1(Model):
@@ -48,21 +47,10 @@ class ClusterQueueV1beta1(Manifest):
     status: kueue.QueueStatus = kueue.QueueStatus()
 
     def internal(self) -> kueue.ClusterQueue:
-        spec = self.spec
-        fungibility = kueue.FlavorFungibility(
-            when_can_borrow=_STOP_AT[spec.flavor_fungibility.when_can_borrow],
-            when_can_preempt=_STOP_AT[spec.flavor_fungibility.when_can_preempt],
-        )
-        today = kueue.ClusterQueueSpec(
-            resource_groups=spec.resource_groups,
-            cohort_name=spec.cohort,
-            queueing_strategy=spec.queueing_strategy,
-            namespace_selector=spec.namespace_selector,
-            preemption=spec.preemption,
-            flavor_fungibility=fungibility,
-            fair_sharing=spec.fair_sharing,
-            stop_policy=spec.stop_policy,
-        )
+        said = structs.asdict(self.spec.flavor_fungibility)
+        fungibility = kueue.FlavorFungibility(**{name: _STOP_AT.get(value, value) for name, value in said.items()})
+        changed = {"cohort_name": self.spec.cohort, "flavor_fungibility": fungibility}
+        today = _today(kueue.ClusterQueueSpec, self.spec, **changed)
         return kueue.ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
 
 
@@ -101,18 +89,10 @@ class ClusterQueueV1alpha2(Manifest):
     status: kueue.QueueStatus = kueue.QueueStatus()
 
     def internal(self) -> kueue.ClusterQueue:
-        spec = self.spec
-        preemption = kueue.Preemption(
-            reclaim_within_cohort=_RECLAIM[spec.preemption.within_cohort] if spec.preemption.within_cohort else None,
-            within_cluster_queue=spec.preemption.within_cluster_queue,
-        )
-        today = kueue.ClusterQueueSpec(
-            resource_groups=_resource_groups(spec.resources),
-            cohort_name=spec.cohort,
-            queueing_strategy=spec.queueing_strategy,
-            namespace_selector=spec.namespace_selector,
-            preemption=preemption,
-        )
+        spec, within = self.spec, self.spec.preemption.within_cohort
+        preemption = _today(kueue.Preemption, spec.preemption, reclaim_within_cohort=_RECLAIM.get(within, within))
+        changed = {"resource_groups": _resource_groups(spec.resources), "cohort_name": spec.cohort}
+        today = _today(kueue.ClusterQueueSpec, spec, preemption=preemption, **changed)
         return kueue.ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
 
 
@@ -125,15 +105,11 @@ def _resource_groups(resources: tuple[ResourceV1alpha2, ...]) -> tuple[kueue.Res
 
 
 def _resource_group(flavors: tuple[str, ...], members: list[ResourceV1alpha2]) -> kueue.ResourceGroup:
-    return kueue.ResourceGroup(
-        covered_resources=tuple(member.name for member in members),
-        flavors=tuple(
-            kueue.FlavorQuotas(
-                name=flavor, resources=tuple(_quota(member.name, member.flavors[index].quota) for member in members)
-            )
-            for index, flavor in enumerate(flavors)
-        ),
+    quotas = (
+        kueue.FlavorQuotas(name=name, resources=tuple(_quota(each.name, each.flavors[index].quota) for each in members))
+        for index, name in enumerate(flavors)
     )
+    return kueue.ResourceGroup(covered_resources=tuple(each.name for each in members), flavors=tuple(quotas))
 
 
 def _quota(name: str, quota: QuotaV1alpha2) -> kueue.ResourceQuota:
@@ -173,15 +149,8 @@ class QuotaWorkloadV1beta1(Manifest):
     status: kueue.QuotaWorkloadStatus = kueue.QuotaWorkloadStatus()
 
     def internal(self) -> kueue.QuotaWorkload:
-        spec = self.spec
-        today = kueue.QuotaWorkloadSpec(
-            pod_sets=spec.pod_sets,
-            queue_name=spec.queue_name,
-            priority=spec.priority,
-            priority_class_ref=_class_reference(spec.priority_class_name, spec.priority_class_source),
-            active=spec.active,
-            maximum_execution_time_seconds=spec.maximum_execution_time_seconds,
-        )
+        reference = _class_reference(self.spec.priority_class_name, self.spec.priority_class_source)
+        today = _today(kueue.QuotaWorkloadSpec, self.spec, priority_class_ref=reference)
         return kueue.QuotaWorkload(metadata=self.metadata, spec=today, status=self.status)
 
 
@@ -233,12 +202,8 @@ class QuotaWorkloadV1alpha2(Manifest):
             kueue.PodSet(name=pod_set.name, count=pod_set.count, template=PodTemplate(spec=pod_set.spec))
             for pod_set in spec.pod_sets
         )
-        today = kueue.QuotaWorkloadSpec(
-            pod_sets=pod_sets,
-            queue_name=spec.queue_name,
-            priority=spec.priority,
-            priority_class_ref=_class_reference(spec.priority_class_name, ""),
-        )
+        reference = _class_reference(spec.priority_class_name, "")
+        today = _today(kueue.QuotaWorkloadSpec, spec, pod_sets=pod_sets, priority_class_ref=reference)
         status = kueue.QuotaWorkloadStatus(admission=_admission(spec.admission), conditions=self.status.conditions)
         return kueue.QuotaWorkload(metadata=self.metadata, spec=today, status=status)
 

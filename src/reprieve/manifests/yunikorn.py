@@ -125,13 +125,13 @@ def _text_values(properties: Any) -> Any:
     if not isinstance(properties, dict):
         return properties
     return {
-        name: str(value).lower() if isinstance(value, bool) else str(value) if _is_number(value) else value
+        name: str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+        if isinstance(value, int | Decimal)
+        else value
         for name, value in properties.items()
     }
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, Decimal))
 
 
 def walk(queues: tuple[Queue, ...], path: str, parent: str = "") -> Iterator[tuple[Queue, str, str]]:

@@ -183,7 +183,8 @@ def _take(root: dict[str, Any], operation: Operation) -> Any:
     if not operation.source:
         raise operation.failed("the whole document cannot be removed; name a part of it")
     node, step = _parent(root, operation, operation.source)
-    return node.pop(_existing(node, step, operation, operation.source[:-1]))
+    place = _existing(node, step, operation, operation.source[:-1])  # first: what is no object or list has no pop
+    return node.pop(place)
 
 
 def _replace(root: dict[str, Any], operation: Operation) -> None:

@@ -52,11 +52,9 @@ def find_files(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
         found = [path] if path == STDIN else _expand(Path(path))
         files += found
         if not found:
-            message, allowed = (
-                ("holds no manifests", f"files that end in {', '.join(SUFFIXES)}")
-                if Path(path).is_dir()
-                else ("no such file or directory", "")
-            )
+            message, allowed = "no such file or directory", ""
+            if Path(path).is_dir():
+                message, allowed = "holds no manifests", f"files that end in {', '.join(SUFFIXES)}"
             problems.append(Problem(origin=Origin(path, 0), message=message, allowed=allowed))
     return list(dict.fromkeys(files)), problems
 

@@ -12,7 +12,6 @@ from reprieve.manifests.pods import PodTemplate
 from reprieve.model.resources import NOTHING, Quantity, Resources
 
 V1BETA2 = "kueue.x-k8s.io/v1beta2"
-V1BETA1 = "kueue.x-k8s.io/v1beta1"
 QUEUE_NAME_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
 # Annotations of Reprieve's own on quota workloads: what KEP-83 considered and put off.

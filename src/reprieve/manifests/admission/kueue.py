@@ -120,7 +120,7 @@ def check_flavor(flavor: kueue.ResourceFlavor, _: Neighbours) -> Iterator[Findin
 
 
 _TEMPLATE, _ASSIGNMENTS = "template.spec", "$.status.admission.podSetAssignments"
-_WORKLOADS = {
+_WORKLOADS: dict[type, tuple[str, str, str]] = {
     kueue.QuotaWorkload: (_TEMPLATE, _ASSIGNMENTS, "$.spec.priorityClassRef.name"),
     kueue_versions.QuotaWorkloadV1beta1: (_TEMPLATE, _ASSIGNMENTS, "$.spec.priorityClassName"),
     kueue_versions.QuotaWorkloadV1alpha2: ("spec", "$.spec.admission.podSetFlavors", "$.spec.priorityClassName"),

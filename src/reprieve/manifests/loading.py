@@ -16,35 +16,14 @@ import msgspec
 from reprieve.manifests import identity, yunikorn
 from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
-from reprieve.manifests.documents import Document, decode_any, find_files, read_bytes, read_file
-from reprieve.manifests.kinds import NAMESPACED, READERS, written_name
+from reprieve.manifests.documents import Document, decode_or_problem, find_files, read_bytes, read_file
+from reprieve.manifests.identity import LoadedObject
+from reprieve.manifests.kinds import NAMESPACED, READERS
 from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, Origin, Problem, Stage, found, join_path
 from reprieve.manifests.resource import group_of
 from reprieve.manifests.shapes import type_at
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
-
-
-class LoadedObject(msgspec.Struct, frozen=True, gc=False):
-    """One object: as it counts, as it was written, and where.
-
-    A queue configuration inside a ConfigMap names the ConfigMap as its owner, and the path to it.
-    """
-
-    manifest: Any
-    written: Any
-    origin: Origin
-    owner: str = ""
-    path: str = "$"
-
-    @property
-    def unit(self) -> str:
-        return self.owner or written_name(self.manifest.kind, self.manifest.namespace, self.manifest.name)
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What makes it one object: two APIs have a kind `Workload`."""
-        return group_of(getattr(self.manifest, "api_version", "")), self.unit
 
 
 class Loaded:
@@ -152,17 +131,17 @@ class _Loader:
 
     def _json(self, raw: msgspec.Raw | bytes, origin: Origin) -> None:
         if self._strict:
-            return self._data(_guarded(raw), origin)
+            return self._data(decode_or_problem(raw), origin)
         try:
             peek = _PEEK.decode(raw)
         except _UNREADABLE:
-            return self._data(_guarded(raw), origin)
+            return self._data(decode_or_problem(raw), origin)
         reader = READERS.get((peek.api_version, peek.kind))
         if reader is not None and self._typed_json(raw, reader, origin):
             return None
         if reader is None and identity.is_list(peek.kind) and peek.items:
             return self._json_items(peek, origin)
-        return self._data(_guarded(raw), origin)
+        return self._data(decode_or_problem(raw), origin)
 
     def _json_items(self, peek: _TypeMeta, origin: Origin) -> None:
         try:
@@ -180,7 +159,7 @@ class _Loader:
                 self._untried_json(raw, place, item_type)
 
     def _untried_json(self, raw: msgspec.Raw, origin: Origin, implied: tuple[str, str]) -> None:
-        data = _guarded(raw)
+        data = decode_or_problem(raw)
         reader = identity.reader_of(*identity.type_of(data, implied)) if isinstance(data, dict) else None
         if reader is None or not self._typed_json(raw, reader, origin):
             self._data(data, origin, implied)
@@ -312,14 +291,3 @@ class _Loader:
 
     def _report(self, origin: Origin, name: str, findings: Iterable[Finding], stage: Stage = "read") -> None:
         self.loaded.problems += (finding.at(origin, name, stage) for finding in findings)
-
-
-def _guarded(raw: msgspec.Raw | bytes) -> Any:
-    try:
-        return decode_any(raw)
-    except RecursionError:
-        return SyntaxProblem("nested too deeply")
-    except msgspec.ValidationError:  # plain data has no other limit
-        return SyntaxProblem("a number with too many digits")
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return SyntaxProblem("not JSON: text that is not UTF-8, or half of a surrogate pair")

@@ -14,8 +14,8 @@ import msgspec
 from reprieve.manifests import kinds
 from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
+from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.kinds import READERS
-from reprieve.manifests.loading import LoadedObject
 from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, Origin
 from reprieve.manifests.resource import Resource

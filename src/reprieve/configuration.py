@@ -6,9 +6,8 @@ from typing import Any, Literal
 import msgspec
 
 from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
-from reprieve.manifests.meta import Count, Model
+from reprieve.manifests.meta import Count, Model, Reader
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
-from reprieve.manifests.reader import Reader
 from reprieve.manifests.shapes import type_at
 
 # Every gate that is known, and whether it is on when nobody says anything.

@@ -81,13 +81,7 @@ class ControlPlane:
         self.settings = own_plane(settings)
         self.metrics_registry = CollectorRegistry()
         self.scheduler = Scheduler(
-            store,
-            clock,
-            self.settings,
-            history,
-            metrics=Metrics(self.metrics_registry),
-            names=names,
-            shadow=shadow,
+            store, clock, self.settings, history, metrics=Metrics(self.metrics_registry), names=names, shadow=shadow
         )
         self._parts: list[PlanePart] = [self.scheduler, *_controllers(store, clock, self.settings)]
         self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
@@ -142,22 +136,11 @@ def calm_garbage_collection() -> None:
 
 
 def _controllers(store: Store, clock: Clock, settings: Settings) -> list[PlanePart]:
-    simple: list[Callable[[Store, Clock], PlanePart]] = [
-        JobController,
-        ReplicaSetController,
-        DeploymentController,
-        BudgetController,
-        GarbageCollector,
-        NamespaceController,
-        QuotaJobs,
-        QuotaPods,
-        QuotaLifecycle,
-    ]
-    return [
-        *(make(store, clock) for make in simple),
-        QuotaStatus(store, clock, settings),
-        Detector(store, clock, settings),
-    ]
+    simple: list[Callable[[Store, Clock], PlanePart]]
+    simple = [JobController, ReplicaSetController, DeploymentController, BudgetController]
+    simple += [GarbageCollector, NamespaceController, QuotaJobs, QuotaPods, QuotaLifecycle]
+    federation = Detector(store, clock, settings)
+    return [*(make(store, clock) for make in simple), QuotaStatus(store, clock, settings), federation]
 
 
 async def _keep_running(run: Callable[[], Any]) -> None:

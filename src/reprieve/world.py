@@ -192,12 +192,10 @@ class World:
         self._note(Change(Pod, key, old, facts))
 
     def _note(self, change: Change) -> None:
-        if len(self._journal) >= self._longest_journal():
+        longest = max(_SHORTEST_JOURNAL, sum(map(len, self._objects.values())) // _WORTH_READING)
+        if len(self._journal) >= longest:
             self._forget_first(len(self._journal) // 2)  # whoever is up to date can still read on
         self._journal.append(change)
-
-    def _longest_journal(self) -> int:
-        return max(_SHORTEST_JOURNAL, sum(map(len, self._objects.values())) // _WORTH_READING)
 
     def _classes_changed(self) -> None:
         """Pods that carry their number keep it; those that only name a class follow it."""

@@ -8,7 +8,7 @@ import pytest
 
 from reprieve.client.applying import merged
 from reprieve.manifests.kinds import PODS
-from reprieve.manifests.merge_keys import Field
+from reprieve.manifests.resource import Field
 from reprieve.stores.api.patches import merge_patch
 from reprieve.stores.writing import merge_patch_between
 

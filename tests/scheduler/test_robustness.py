@@ -27,12 +27,13 @@ from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.scheduling_queue import LONGEST_UNSCHEDULABLE, SchedulingQueue
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import StoreError
-from reprieve.stores.records import Record, record_from
+from reprieve.stores.records import Record
 from reprieve.world import World
 from tests.builders.federation import POLICIES, deployment, hollow_cluster, policy
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.planes.running import Plane, job, live, pod
+from tests.stores.made_records import record_from
 
 IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}}
 DAY = 24 * 3600.0

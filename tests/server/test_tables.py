@@ -14,8 +14,8 @@ from reprieve.manifests.kinds import RESOURCES, find_resource
 from reprieve.manifests.resource import Resource
 from reprieve.server.table_cells import CELLS, duration
 from reprieve.server.tables import table
-from reprieve.stores.records import record_from
 from tests.server.planes import Running
+from tests.stores.made_records import record_from
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CREATED = "2026-01-01T11:55:00Z"

@@ -20,8 +20,7 @@ from reprieve.client.connection import Client
 from reprieve.client.errors import Refused
 from reprieve.client.paths import LAST_APPLIED, place_of
 from reprieve.manifests.kinds import NODES
-from reprieve.manifests.merge_keys import Field, Fields
-from reprieve.manifests.resource import Resource
+from reprieve.manifests.resource import Field, Fields, Resource
 from reprieve.stores.writing import merge_patch_between
 
 Data = dict[str, Any]

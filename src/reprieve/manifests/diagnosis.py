@@ -12,8 +12,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import inspect
 
+from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, nearest, one_of, show
-from reprieve.manifests.reader import Reader
 from reprieve.manifests.shapes import Path, describe, plain, sample, type_at
 from reprieve.manifests.unread import UNREAD
 from reprieve.model.resources import QuantityError
@@ -76,11 +76,8 @@ def unknown_fields(data: Any, kind: Any, path: str = "$") -> list[Finding]:
                 findings.append(Finding(place, "unknown field", "", did_you_mean(name, known)))
         return findings
     if isinstance(node, inspect.VarTupleType) and isinstance(data, list):
-        return [
-            finding
-            for index, item in enumerate(data)
-            for finding in unknown_fields(item, node.item_type, f"{path}[{index}]")
-        ]
+        inside = (unknown_fields(item, node.item_type, f"{path}[{index}]") for index, item in enumerate(data))
+        return [finding for findings in inside for finding in findings]
     return []
 
 
@@ -167,12 +164,9 @@ def _explain(error: msgspec.ValidationError, path: Path, kind: Any, value: Any) 
     if isinstance(node, inspect.LiteralType):
         options = sorted(str(option) for option in node.values)
         return Finding(place, found(value), one_of(options), _meant(value, options))
-    what = f"found a list of {len(value)}" if isinstance(value, list) and value and _is_list(node) else found(value)
+    counted = isinstance(value, list) and value and isinstance(node, inspect.VarTupleType)
+    what = f"found a list of {len(value)}" if counted else found(value)
     return Finding(place, what, f"it must be {describe(node)}", _quotes(node, value))
-
-
-def _is_list(node: Any) -> bool:
-    return isinstance(node, inspect.VarTupleType)
 
 
 def _meant(value: Any, options: list[str]) -> str:

@@ -37,11 +37,19 @@ class Document(msgspec.Struct, frozen=True):
     problem: SyntaxProblem | None = None
 
     def plain(self) -> Any:
-        return self.data if self.raw is None else decode_any(self.raw)
+        return self.data if self.raw is None else _ANY_JSON.decode(self.raw)
 
 
-def decode_any(raw: msgspec.Raw | bytes) -> Any:
-    return _ANY_JSON.decode(raw)
+def decode_or_problem(raw: msgspec.Raw | bytes) -> Any:
+    """Plain data, or a `SyntaxProblem`."""
+    try:
+        return _ANY_JSON.decode(raw)
+    except RecursionError:
+        return SyntaxProblem("nested too deeply")
+    except msgspec.ValidationError:  # plain data has no other limit
+        return SyntaxProblem("a number with too many digits")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return SyntaxProblem("not JSON: text that is not UTF-8, or half of a surrogate pair")
 
 
 def find_files(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
@@ -52,11 +60,9 @@ def find_files(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
         found = [path] if path == STDIN else _expand(Path(path))
         files += found
         if not found:
-            message, allowed = (
-                ("holds no manifests", f"files that end in {', '.join(SUFFIXES)}")
-                if Path(path).is_dir()
-                else ("no such file or directory", "")
-            )
+            message, allowed = "no such file or directory", ""
+            if Path(path).is_dir():
+                message, allowed = "holds no manifests", f"files that end in {', '.join(SUFFIXES)}"
             problems.append(Problem(origin=Origin(path, 0), message=message, allowed=allowed))
     return list(dict.fromkeys(files)), problems
 

@@ -1,15 +1,39 @@
-"""What an object says it is, before anyone knows that it can be read: its type, its name, what was meant."""
+"""What an object is: once it was read, and before anyone knows that it can be: its type, its name, what was meant."""
 
 from typing import Any
 
+import msgspec
+
 from reprieve.manifests.kinds import READERS, written_name
-from reprieve.manifests.problems import did_you_mean
-from reprieve.manifests.reader import Reader
+from reprieve.manifests.meta import Reader
+from reprieve.manifests.problems import Origin, did_you_mean
 from reprieve.manifests.resource import group_of
 from reprieve.manifests.yunikorn import QUEUES_FILE, QueueConfiguration
 
 DEFAULT_NAMESPACE = "default"
 QUEUES = Reader("", "QueueConfiguration", QueueConfiguration)
+
+
+class LoadedObject(msgspec.Struct, frozen=True, gc=False):
+    """One object: as it counts, as it was written, and where.
+
+    A queue configuration inside a ConfigMap names the ConfigMap as its owner, and the path to it.
+    """
+
+    manifest: Any
+    written: Any
+    origin: Origin
+    owner: str = ""
+    path: str = "$"
+
+    @property
+    def unit(self) -> str:
+        return self.owner or written_name(self.manifest.kind, self.manifest.namespace, self.manifest.name)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it one object: two APIs have a kind `Workload`."""
+        return group_of(getattr(self.manifest, "api_version", "")), self.unit
 
 
 def reader_of(api_version: Any, kind: Any) -> Reader | None:

@@ -4,22 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from reprieve.manifests.affinity import NodeSelector
-from reprieve.manifests.meta import (
-    Condition,
-    Count,
-    Int32,
-    LabelSelector,
-    Manifest,
-    Model,
-    PositiveCount,
-    PreemptionPolicy,
-    Reference,
-    SelectorRequirement,
-    Taint,
-    Time,
-    Toleration,
-)
+from reprieve.manifests import meta
+from reprieve.manifests.pods import NodeSelector
 from reprieve.model.resources import NOTHING, Resources
 
 PriorityClassSource = Literal["KubePriorityClass", "PodPriorityClass", "FederatedPriorityClass"]
@@ -30,38 +16,38 @@ HOLLOW_ANNOTATION = "reprieve.scheduling/hollow"
 """On a cluster that exists on paper only: it runs what bindings bring to it, and nothing else."""
 
 
-class ResourceSummary(Model):
+class ResourceSummary(meta.Model):
     allocatable: Resources = NOTHING
     allocated: Resources = NOTHING
     allocating: Resources = NOTHING
 
 
-class ApiResource(Model):
+class ApiResource(meta.Model):
     name: str = ""
     kind: str = ""
 
 
-class ApiEnablement(Model):
+class ApiEnablement(meta.Model):
     group_version: str
     resources: tuple[ApiResource, ...] = ()
 
 
-class ClusterSpec(Model):
+class ClusterSpec(meta.Model):
     sync_mode: Literal["Push", "Pull"] = "Push"
     provider: str = ""
     region: str = ""
     zone: str = ""
     zones: tuple[str, ...] = ()
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[meta.Taint, ...] = ()
 
 
-class ClusterStatus(Model):
-    conditions: tuple[Condition, ...] = ()
+class ClusterStatus(meta.Model):
+    conditions: tuple[meta.Condition, ...] = ()
     resource_summary: ResourceSummary | None = None
     api_enablements: tuple[ApiEnablement, ...] = ()
 
 
-class Cluster(Manifest):
+class Cluster(meta.Manifest):
     api_version: Literal["cluster.karmada.io/v1alpha1"] = "cluster.karmada.io/v1alpha1"
     kind: Literal["Cluster"] = "Cluster"
     spec: ClusterSpec = ClusterSpec()
@@ -72,12 +58,12 @@ def is_hollow(cluster: Cluster) -> bool:
     return cluster.metadata.annotations.get(HOLLOW_ANNOTATION) == "true"
 
 
-class FieldSelector(Model):
-    match_expressions: tuple[SelectorRequirement, ...] = ()
+class FieldSelector(meta.Model):
+    match_expressions: tuple[meta.SelectorRequirement, ...] = ()
 
 
-class ClusterAffinity(Model):
-    label_selector: LabelSelector | None = None
+class ClusterAffinity(meta.Model):
+    label_selector: meta.LabelSelector | None = None
     field_selector: FieldSelector | None = None
     cluster_names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -87,101 +73,101 @@ class ClusterAffinityTerm(ClusterAffinity):
     affinity_name: str
 
 
-class SpreadConstraint(Model):
+class SpreadConstraint(meta.Model):
     spread_by_field: Literal["", "cluster", "region", "zone", "provider"] = ""
     spread_by_label: str = ""
-    min_groups: Count = 0
-    max_groups: Count = 0
+    min_groups: meta.Count = 0
+    max_groups: meta.Count = 0
 
 
-class StaticClusterWeight(Model):
+class StaticClusterWeight(meta.Model):
     target_cluster: ClusterAffinity
-    weight: PositiveCount
+    weight: meta.PositiveCount
 
 
-class ClusterPreferences(Model):
+class ClusterPreferences(meta.Model):
     static_weight_list: tuple[StaticClusterWeight, ...] = ()
     dynamic_weight: Literal["", "AvailableReplicas"] = ""
 
 
-class ReplicaScheduling(Model):
+class ReplicaScheduling(meta.Model):
     replica_scheduling_type: Literal["Duplicated", "Divided"] = "Divided"
     replica_division_preference: Literal["", "Aggregated", "Weighted"] = ""
     weight_preference: ClusterPreferences | None = None
 
 
-class Placement(Model):
+class Placement(meta.Model):
     cluster_affinity: ClusterAffinity | None = None
     cluster_affinities: tuple[ClusterAffinityTerm, ...] = ()
-    cluster_tolerations: tuple[Toleration, ...] = ()
+    cluster_tolerations: tuple[meta.Toleration, ...] = ()
     spread_constraints: tuple[SpreadConstraint, ...] = ()
     replica_scheduling: ReplicaScheduling | None = None
 
 
-class ResourceSelector(Model):
+class ResourceSelector(meta.Model):
     api_version: str
     kind: str
     namespace: str = ""
     name: str = ""
-    label_selector: LabelSelector | None = None
+    label_selector: meta.LabelSelector | None = None
 
 
-class PolicySchedulePriority(Model):
+class PolicySchedulePriority(meta.Model):
     priority_class_source: PriorityClassSource = "KubePriorityClass"
     priority_class_name: str = ""
 
 
-class PropagationSpec(Model):
+class PropagationSpec(meta.Model):
     resource_selectors: Annotated[tuple[ResourceSelector, ...], Meta(min_length=1)]
     placement: Placement = Placement()
-    priority: Int32 = 0
+    priority: meta.Int32 = 0
     preemption: Literal["Always", "Never"] = "Never"
     scheduler_name: str = "default-scheduler"
     schedule_priority: PolicySchedulePriority | None = None
 
 
-class PropagationPolicy(Manifest):
+class PropagationPolicy(meta.Manifest):
     api_version: Literal["policy.karmada.io/v1alpha1"] = "policy.karmada.io/v1alpha1"
     kind: Literal["PropagationPolicy", "ClusterPropagationPolicy"]
     spec: PropagationSpec
 
 
-class NodeClaim(Model):
+class NodeClaim(meta.Model):
     node_selector: dict[str, str] = {}
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[meta.Toleration, ...] = ()
     hard_node_affinity: NodeSelector | None = None
 
 
-class ReplicaRequirements(Model):
+class ReplicaRequirements(meta.Model):
     node_claim: NodeClaim | None = None
     resource_request: Resources = NOTHING
     namespace: str = ""
     priority_class_name: str = ""
 
 
-class TargetCluster(Model):
+class TargetCluster(meta.Model):
     name: str
-    replicas: Count = 0
+    replicas: meta.Count = 0
 
 
-class BindingSchedulePriority(Model):
-    priority: Int32 = 0
-    preemption_policy: PreemptionPolicy = "Never"
+class BindingSchedulePriority(meta.Model):
+    priority: meta.Int32 = 0
+    preemption_policy: meta.PreemptionPolicy = "Never"
 
 
-class GracefulEvictionTask(Model):
+class GracefulEvictionTask(meta.Model):
     from_cluster: str
-    replicas: Count | None = None
+    replicas: meta.Count | None = None
     reason: str = ""
     message: str = ""
-    creation_timestamp: Time | None = None
-    grace_period_seconds: Count | None = None
+    creation_timestamp: meta.Time | None = None
+    grace_period_seconds: meta.Count | None = None
     suppress_deletion: bool = False
 
 
-class BindingSpec(Model):
-    resource: Reference
-    replicas: Count = 0
+class BindingSpec(meta.Model):
+    resource: meta.Reference
+    replicas: meta.Count = 0
     replica_requirements: ReplicaRequirements | None = None
     clusters: tuple[TargetCluster, ...] = ()
     placement: Placement | None = None
@@ -190,12 +176,12 @@ class BindingSpec(Model):
     graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
 
 
-class BindingStatus(Model):
-    conditions: tuple[Condition, ...] = ()
+class BindingStatus(meta.Model):
+    conditions: tuple[meta.Condition, ...] = ()
     scheduler_observed_generation: int = 0
 
 
-class ResourceBinding(Manifest):
+class ResourceBinding(meta.Manifest):
     """A binding of a template to clusters, namespaced or for the whole control plane."""
 
     api_version: Literal["work.karmada.io/v1alpha2"] = "work.karmada.io/v1alpha2"

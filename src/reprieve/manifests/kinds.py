@@ -9,10 +9,8 @@ from typing import Any
 
 from reprieve.manifests import columns, core, karmada, kueue, kueue_versions, pods, scheduling
 from reprieve.manifests.columns import AGE, NAME, at, count, worked_out
-from reprieve.manifests.merge_keys import POD_SPEC, SET, TEMPLATED, Field, by, parts
-from reprieve.manifests.meta import Manifest
-from reprieve.manifests.reader import Reader
-from reprieve.manifests.resource import Resource, group_of, plural_of
+from reprieve.manifests.meta import Manifest, Reader
+from reprieve.manifests.resource import POD_SPEC, SET, TEMPLATED, Field, Resource, by, group_of, parts, plural_of
 from reprieve.model.names import UnitName, unit_name
 
 RESOURCES: dict[tuple[str, str], Resource] = {}

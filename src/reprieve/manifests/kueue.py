@@ -7,23 +7,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from reprieve.manifests.meta import (
-    Condition,
-    Count,
-    Int32,
-    LabelSelector,
-    Manifest,
-    Model,
-    PositiveCount,
-    Taint,
-    Time,
-    Toleration,
-)
+from reprieve.manifests import meta
 from reprieve.manifests.pods import PodTemplate
 from reprieve.model.resources import NOTHING, Quantity, Resources
 
 V1BETA2 = "kueue.x-k8s.io/v1beta2"
-V1BETA1 = "kueue.x-k8s.io/v1beta1"
 QUEUE_NAME_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
 # Annotations of Reprieve's own on quota workloads: what KEP-83 considered and put off.
@@ -38,29 +26,29 @@ QueueingStrategy = Literal["StrictFIFO", "BestEffortFIFO"]
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
 
-class ResourceQuota(Model):
+class ResourceQuota(meta.Model):
     name: str
     nominal_quota: Quantity = Quantity(0)
     borrowing_limit: Quantity | None = None
     lending_limit: Quantity | None = None
 
 
-class FlavorQuotas(Model):
+class FlavorQuotas(meta.Model):
     name: str
     resources: Annotated[tuple[ResourceQuota, ...], Meta(min_length=1)]
 
 
-class ResourceGroup(Model):
+class ResourceGroup(meta.Model):
     covered_resources: Annotated[tuple[str, ...], Meta(min_length=1)]
     flavors: Annotated[tuple[FlavorQuotas, ...], Meta(min_length=1)]
 
 
-class BorrowWithinCohort(Model):
+class BorrowWithinCohort(meta.Model):
     policy: BorrowPolicy = "Never"
-    max_priority_threshold: Int32 | None = None
+    max_priority_threshold: meta.Int32 | None = None
 
 
-class Preemption(Model):
+class Preemption(meta.Model):
     """Who may be preempted; a policy that is not set selects nobody, like Never."""
 
     reclaim_within_cohort: ReclaimPolicy | None = None
@@ -68,57 +56,57 @@ class Preemption(Model):
     borrow_within_cohort: BorrowWithinCohort | None = None
 
 
-class FlavorFungibility(Model):
+class FlavorFungibility(meta.Model):
     when_can_borrow: Literal["MayStopSearch", "TryNextFlavor"] = "MayStopSearch"
     when_can_preempt: Literal["MayStopSearch", "TryNextFlavor"] = "TryNextFlavor"
     preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] | None = None
 
 
-class FairSharing(Model):
+class FairSharing(meta.Model):
     weight: Quantity = Quantity(10**9)
 
 
-class ClusterQueueSpec(Model):
+class ClusterQueueSpec(meta.Model):
     resource_groups: tuple[ResourceGroup, ...] = ()
     cohort_name: str = ""
     queueing_strategy: QueueingStrategy = "BestEffortFIFO"
-    namespace_selector: LabelSelector | None = None
+    namespace_selector: meta.LabelSelector | None = None
     preemption: Preemption = Preemption()
     flavor_fungibility: FlavorFungibility = FlavorFungibility()
     fair_sharing: FairSharing | None = None
     stop_policy: StopPolicy = "None"
 
 
-class QueueStatus(Model):
-    conditions: tuple[Condition, ...] = ()
+class QueueStatus(meta.Model):
+    conditions: tuple[meta.Condition, ...] = ()
 
 
-class ClusterQueue(Manifest):
+class ClusterQueue(meta.Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta2"] = "kueue.x-k8s.io/v1beta2"
     kind: Literal["ClusterQueue"] = "ClusterQueue"
     spec: ClusterQueueSpec = ClusterQueueSpec()
     status: QueueStatus = QueueStatus()
 
 
-class CohortSpec(Model):
+class CohortSpec(meta.Model):
     parent_name: str = ""
     resource_groups: tuple[ResourceGroup, ...] = ()
     fair_sharing: FairSharing | None = None
 
 
-class Cohort(Manifest):
+class Cohort(meta.Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
     kind: Literal["Cohort"] = "Cohort"
     spec: CohortSpec = CohortSpec()
 
 
-class LocalQueueSpec(Model):
+class LocalQueueSpec(meta.Model):
     cluster_queue: str
     stop_policy: StopPolicy = "None"
     fair_sharing: FairSharing | None = None
 
 
-class LocalQueue(Manifest):
+class LocalQueue(meta.Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha2"] = (
         "kueue.x-k8s.io/v1beta2"
     )
@@ -127,72 +115,72 @@ class LocalQueue(Manifest):
     status: QueueStatus = QueueStatus()
 
 
-class ResourceFlavorSpec(Model):
+class ResourceFlavorSpec(meta.Model):
     node_labels: dict[str, str] = {}
-    node_taints: tuple[Taint, ...] = ()
-    tolerations: tuple[Toleration, ...] = ()
+    node_taints: tuple[meta.Taint, ...] = ()
+    tolerations: tuple[meta.Toleration, ...] = ()
     topology_name: str = ""
 
 
-class ResourceFlavor(Manifest):
+class ResourceFlavor(meta.Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
     kind: Literal["ResourceFlavor"] = "ResourceFlavor"
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
 
 
-class WorkloadPriorityClass(Manifest):
+class WorkloadPriorityClass(meta.Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
     kind: Literal["WorkloadPriorityClass"] = "WorkloadPriorityClass"
-    value: Int32
+    value: meta.Int32
     description: str = ""
 
 
-class PodSet(Model):
+class PodSet(meta.Model):
     name: str = "main"
-    count: Count = 1
-    min_count: PositiveCount | None = None
+    count: meta.Count = 1
+    min_count: meta.PositiveCount | None = None
     template: PodTemplate
 
 
-class PriorityClassReference(Model):
+class PriorityClassReference(meta.Model):
     group: str = ""
     kind: Literal["WorkloadPriorityClass", "PriorityClass"]
     name: str
 
 
-class QuotaWorkloadSpec(Model):
+class QuotaWorkloadSpec(meta.Model):
     pod_sets: Annotated[tuple[PodSet, ...], Meta(min_length=1, max_length=8)]
     queue_name: str = ""
-    priority: Int32 | None = None
+    priority: meta.Int32 | None = None
     priority_class_ref: PriorityClassReference | None = None
     active: bool = True
-    maximum_execution_time_seconds: PositiveCount | None = None
+    maximum_execution_time_seconds: meta.PositiveCount | None = None
 
 
-class PodSetAssignment(Model):
+class PodSetAssignment(meta.Model):
     name: str = "main"
     flavors: dict[str, str] = {}
     resource_usage: Resources = NOTHING
-    count: Count | None = None
+    count: meta.Count | None = None
 
 
-class Admission(Model):
+class Admission(meta.Model):
     cluster_queue: str
     pod_set_assignments: tuple[PodSetAssignment, ...] = ()
 
 
-class RequeueState(Model):
-    count: Count | None = None
-    requeue_at: Time | None = None
+class RequeueState(meta.Model):
+    count: meta.Count | None = None
+    requeue_at: meta.Time | None = None
 
 
-class QuotaWorkloadStatus(Model):
+class QuotaWorkloadStatus(meta.Model):
     admission: Admission | None = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[meta.Condition, ...] = ()
     requeue_state: RequeueState | None = None
 
 
-class QuotaWorkload(Manifest):
+class QuotaWorkload(meta.Manifest):
     """Kueue's Workload; Kubernetes has a kind of the same name."""
 
     api_version: Literal["kueue.x-k8s.io/v1beta2"] = "kueue.x-k8s.io/v1beta2"

@@ -3,49 +3,25 @@
 v1alpha2 is what KEP-83 was written against: quota as min and max, `withinCohort`, admission in the spec.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
-from reprieve.manifests.kueue import (
-    Admission,
-    ClusterQueue,
-    ClusterQueueSpec,
-    FairSharing,
-    FlavorFungibility,
-    FlavorQuotas,
-    PodSet,
-    PodSetAssignment,
-    Preemption,
-    PriorityClassReference,
-    QueueingStrategy,
-    QueueStatus,
-    QuotaWorkload,
-    QuotaWorkloadSpec,
-    QuotaWorkloadStatus,
-    ReclaimPolicy,
-    ResourceFlavor,
-    ResourceFlavorSpec,
-    ResourceGroup,
-    ResourceQuota,
-    StopPolicy,
-    WithinQueuePolicy,
-)
+from reprieve.manifests import kueue
 from reprieve.manifests.meta import Condition, Count, Int32, LabelSelector, Manifest, Model, PositiveCount, Taint
 from reprieve.manifests.pods import PodSpec, PodTemplate
 from reprieve.model.resources import Quantity
 
-_RECLAIM: dict[str, ReclaimPolicy] = {
-    "Never": "Never",
-    "ReclaimFromLowerPriority": "LowerPriority",
-    "ReclaimFromAny": "Any",
-}
-_STOP_AT: dict[str, Literal["MayStopSearch", "TryNextFlavor"]] = {
-    "Borrow": "MayStopSearch",
-    "Preempt": "MayStopSearch",
-    "MayStopSearch": "MayStopSearch",
-    "TryNextFlavor": "TryNextFlavor",
-}
+Today = TypeVar("Today", bound=Model)
+# Both are looked up with what is not in them as it is.
+_RECLAIM: dict[Any, Any] = {"ReclaimFromLowerPriority": "LowerPriority", "ReclaimFromAny": "Any"}
+_STOP_AT: dict[Any, Any] = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
+
+
+def _today(kind: type[Today], old: Model, **changed: Any) -> Today:
+    """What is said in the same words today is taken as it is; `changed` is the rest."""
+    same = {name: getattr(old, name) for name in kind.__struct_fields__ if name not in changed and hasattr(old, name)}
+    return kind(**same, **changed)
 
 
 class FlavorFungibilityV1beta1(Model):
@@ -54,39 +30,28 @@ class FlavorFungibilityV1beta1(Model):
 
 
 class ClusterQueueSpecV1beta1(Model):
-    resource_groups: tuple[ResourceGroup, ...] = ()
+    resource_groups: tuple[kueue.ResourceGroup, ...] = ()
     cohort: str = ""
-    queueing_strategy: QueueingStrategy = "BestEffortFIFO"
+    queueing_strategy: kueue.QueueingStrategy = "BestEffortFIFO"
     namespace_selector: LabelSelector | None = None
-    preemption: Preemption = Preemption()
+    preemption: kueue.Preemption = kueue.Preemption()
     flavor_fungibility: FlavorFungibilityV1beta1 = FlavorFungibilityV1beta1()
-    fair_sharing: FairSharing | None = None
-    stop_policy: StopPolicy = "None"
+    fair_sharing: kueue.FairSharing | None = None
+    stop_policy: kueue.StopPolicy = "None"
 
 
 class ClusterQueueV1beta1(Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta1"
     kind: Literal["ClusterQueue"] = "ClusterQueue"
     spec: ClusterQueueSpecV1beta1 = ClusterQueueSpecV1beta1()
-    status: QueueStatus = QueueStatus()
+    status: kueue.QueueStatus = kueue.QueueStatus()
 
-    def internal(self) -> ClusterQueue:
-        spec = self.spec
-        fungibility = FlavorFungibility(
-            when_can_borrow=_STOP_AT[spec.flavor_fungibility.when_can_borrow],
-            when_can_preempt=_STOP_AT[spec.flavor_fungibility.when_can_preempt],
-        )
-        today = ClusterQueueSpec(
-            resource_groups=spec.resource_groups,
-            cohort_name=spec.cohort,
-            queueing_strategy=spec.queueing_strategy,
-            namespace_selector=spec.namespace_selector,
-            preemption=spec.preemption,
-            flavor_fungibility=fungibility,
-            fair_sharing=spec.fair_sharing,
-            stop_policy=spec.stop_policy,
-        )
-        return ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
+    def internal(self) -> kueue.ClusterQueue:
+        said = structs.asdict(self.spec.flavor_fungibility)
+        fungibility = kueue.FlavorFungibility(**{name: _STOP_AT.get(value, value) for name, value in said.items()})
+        changed = {"cohort_name": self.spec.cohort, "flavor_fungibility": fungibility}
+        today = _today(kueue.ClusterQueueSpec, self.spec, **changed)
+        return kueue.ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
 
 
 class QuotaV1alpha2(Model):
@@ -106,13 +71,13 @@ class ResourceV1alpha2(Model):
 
 class PreemptionV1alpha2(Model):
     within_cohort: Literal["Never", "ReclaimFromLowerPriority", "ReclaimFromAny"] | None = None
-    within_cluster_queue: WithinQueuePolicy | None = None
+    within_cluster_queue: kueue.WithinQueuePolicy | None = None
 
 
 class ClusterQueueSpecV1alpha2(Model):
     resources: tuple[ResourceV1alpha2, ...] = ()
     cohort: str = ""
-    queueing_strategy: QueueingStrategy = "BestEffortFIFO"
+    queueing_strategy: kueue.QueueingStrategy = "BestEffortFIFO"
     namespace_selector: LabelSelector | None = None
     preemption: PreemptionV1alpha2 = PreemptionV1alpha2()
 
@@ -121,25 +86,17 @@ class ClusterQueueV1alpha2(Manifest):
     api_version: Literal["kueue.x-k8s.io/v1alpha2"] = "kueue.x-k8s.io/v1alpha2"
     kind: Literal["ClusterQueue"] = "ClusterQueue"
     spec: ClusterQueueSpecV1alpha2 = ClusterQueueSpecV1alpha2()
-    status: QueueStatus = QueueStatus()
+    status: kueue.QueueStatus = kueue.QueueStatus()
 
-    def internal(self) -> ClusterQueue:
-        spec = self.spec
-        preemption = Preemption(
-            reclaim_within_cohort=_RECLAIM[spec.preemption.within_cohort] if spec.preemption.within_cohort else None,
-            within_cluster_queue=spec.preemption.within_cluster_queue,
-        )
-        today = ClusterQueueSpec(
-            resource_groups=_resource_groups(spec.resources),
-            cohort_name=spec.cohort,
-            queueing_strategy=spec.queueing_strategy,
-            namespace_selector=spec.namespace_selector,
-            preemption=preemption,
-        )
-        return ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
+    def internal(self) -> kueue.ClusterQueue:
+        spec, within = self.spec, self.spec.preemption.within_cohort
+        preemption = _today(kueue.Preemption, spec.preemption, reclaim_within_cohort=_RECLAIM.get(within, within))
+        changed = {"resource_groups": _resource_groups(spec.resources), "cohort_name": spec.cohort}
+        today = _today(kueue.ClusterQueueSpec, spec, preemption=preemption, **changed)
+        return kueue.ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
 
 
-def _resource_groups(resources: tuple[ResourceV1alpha2, ...]) -> tuple[ResourceGroup, ...]:
+def _resource_groups(resources: tuple[ResourceV1alpha2, ...]) -> tuple[kueue.ResourceGroup, ...]:
     """Resources that list the same flavors in the same order share them: one group for each such list."""
     groups: dict[tuple[str, ...], list[ResourceV1alpha2]] = {}
     for resource in resources:
@@ -147,26 +104,21 @@ def _resource_groups(resources: tuple[ResourceV1alpha2, ...]) -> tuple[ResourceG
     return tuple(_resource_group(flavors, members) for flavors, members in groups.items())
 
 
-def _resource_group(flavors: tuple[str, ...], members: list[ResourceV1alpha2]) -> ResourceGroup:
-    return ResourceGroup(
-        covered_resources=tuple(member.name for member in members),
-        flavors=tuple(
-            FlavorQuotas(
-                name=flavor,
-                resources=tuple(_quota(member.name, member.flavors[index].quota) for member in members),
-            )
-            for index, flavor in enumerate(flavors)
-        ),
+def _resource_group(flavors: tuple[str, ...], members: list[ResourceV1alpha2]) -> kueue.ResourceGroup:
+    quotas = (
+        kueue.FlavorQuotas(name=name, resources=tuple(_quota(each.name, each.flavors[index].quota) for each in members))
+        for index, name in enumerate(flavors)
     )
+    return kueue.ResourceGroup(covered_resources=tuple(each.name for each in members), flavors=tuple(quotas))
 
 
-def _quota(name: str, quota: QuotaV1alpha2) -> ResourceQuota:
+def _quota(name: str, quota: QuotaV1alpha2) -> kueue.ResourceQuota:
     """`max` was the most a queue could use; today the same is said by what it may borrow above nominal.
 
     A maximum below the minimum is refused by admission; a world that has it lends nothing.
     """
     limit = None if quota.max is None else max(quota.max - quota.min, Quantity(0))
-    return ResourceQuota(name=name, nominal_quota=quota.min, borrowing_limit=limit)
+    return kueue.ResourceQuota(name=name, nominal_quota=quota.min, borrowing_limit=limit)
 
 
 class ResourceFlavorV1alpha2(Manifest):
@@ -175,13 +127,13 @@ class ResourceFlavorV1alpha2(Manifest):
     node_selector: dict[str, str] = {}
     taints: tuple[Taint, ...] = ()
 
-    def internal(self) -> ResourceFlavor:
-        spec = ResourceFlavorSpec(node_labels=self.node_selector, node_taints=self.taints)
-        return ResourceFlavor(metadata=self.metadata, spec=spec)
+    def internal(self) -> kueue.ResourceFlavor:
+        spec = kueue.ResourceFlavorSpec(node_labels=self.node_selector, node_taints=self.taints)
+        return kueue.ResourceFlavor(metadata=self.metadata, spec=spec)
 
 
 class QuotaWorkloadSpecV1beta1(Model):
-    pod_sets: Annotated[tuple[PodSet, ...], Meta(min_length=1, max_length=8)]
+    pod_sets: Annotated[tuple[kueue.PodSet, ...], Meta(min_length=1, max_length=8)]
     queue_name: str = ""
     priority: Int32 | None = None
     priority_class_name: str = ""
@@ -194,27 +146,20 @@ class QuotaWorkloadV1beta1(Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta1"
     kind: Literal["Workload"] = "Workload"
     spec: QuotaWorkloadSpecV1beta1
-    status: QuotaWorkloadStatus = QuotaWorkloadStatus()
+    status: kueue.QuotaWorkloadStatus = kueue.QuotaWorkloadStatus()
 
-    def internal(self) -> QuotaWorkload:
-        spec = self.spec
-        today = QuotaWorkloadSpec(
-            pod_sets=spec.pod_sets,
-            queue_name=spec.queue_name,
-            priority=spec.priority,
-            priority_class_ref=_class_reference(spec.priority_class_name, spec.priority_class_source),
-            active=spec.active,
-            maximum_execution_time_seconds=spec.maximum_execution_time_seconds,
-        )
-        return QuotaWorkload(metadata=self.metadata, spec=today, status=self.status)
+    def internal(self) -> kueue.QuotaWorkload:
+        reference = _class_reference(self.spec.priority_class_name, self.spec.priority_class_source)
+        today = _today(kueue.QuotaWorkloadSpec, self.spec, priority_class_ref=reference)
+        return kueue.QuotaWorkload(metadata=self.metadata, spec=today, status=self.status)
 
 
-def _class_reference(name: str, source: str) -> PriorityClassReference | None:
+def _class_reference(name: str, source: str) -> kueue.PriorityClassReference | None:
     if not name:
         return None
     if source == "kueue.x-k8s.io/workloadpriorityclass":
-        return PriorityClassReference(group="kueue.x-k8s.io", kind="WorkloadPriorityClass", name=name)
-    return PriorityClassReference(group="scheduling.k8s.io", kind="PriorityClass", name=name)
+        return kueue.PriorityClassReference(group="kueue.x-k8s.io", kind="WorkloadPriorityClass", name=name)
+    return kueue.PriorityClassReference(group="scheduling.k8s.io", kind="PriorityClass", name=name)
 
 
 class PodSetV1alpha2(Model):
@@ -251,26 +196,22 @@ class QuotaWorkloadV1alpha2(Manifest):
     spec: QuotaWorkloadSpecV1alpha2
     status: WorkloadStatusV1alpha2 = WorkloadStatusV1alpha2()
 
-    def internal(self) -> QuotaWorkload:
+    def internal(self) -> kueue.QuotaWorkload:
         spec = self.spec
         pod_sets = tuple(
-            PodSet(name=pod_set.name, count=pod_set.count, template=PodTemplate(spec=pod_set.spec))
+            kueue.PodSet(name=pod_set.name, count=pod_set.count, template=PodTemplate(spec=pod_set.spec))
             for pod_set in spec.pod_sets
         )
-        today = QuotaWorkloadSpec(
-            pod_sets=pod_sets,
-            queue_name=spec.queue_name,
-            priority=spec.priority,
-            priority_class_ref=_class_reference(spec.priority_class_name, ""),
-        )
-        status = QuotaWorkloadStatus(admission=_admission(spec.admission), conditions=self.status.conditions)
-        return QuotaWorkload(metadata=self.metadata, spec=today, status=status)
+        reference = _class_reference(spec.priority_class_name, "")
+        today = _today(kueue.QuotaWorkloadSpec, spec, pod_sets=pod_sets, priority_class_ref=reference)
+        status = kueue.QuotaWorkloadStatus(admission=_admission(spec.admission), conditions=self.status.conditions)
+        return kueue.QuotaWorkload(metadata=self.metadata, spec=today, status=status)
 
 
-def _admission(admission: AdmissionV1alpha2 | None) -> Admission | None:
+def _admission(admission: AdmissionV1alpha2 | None) -> kueue.Admission | None:
     if admission is None:
         return None
     assignments = (
-        PodSetAssignment(name=pod_set.name, flavors=pod_set.flavors) for pod_set in admission.pod_set_flavors
+        kueue.PodSetAssignment(name=pod_set.name, flavors=pod_set.flavors) for pod_set in admission.pod_set_flavors
     )
-    return Admission(cluster_queue=admission.cluster_queue, pod_set_assignments=tuple(assignments))
+    return kueue.Admission(cluster_queue=admission.cluster_queue, pod_set_assignments=tuple(assignments))

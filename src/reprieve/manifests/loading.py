@@ -1,60 +1,29 @@
 """Loading: from files, directories and streams to typed objects, with every problem of every file.
 
 Reading and admission are two things. What cannot be read is an error everywhere and stands in `Loaded.problems` with
-the stage `read`; what an admission controller would refuse is found later, by `objects.admission`.
+the stage `read`; what an admission controller would refuse is found later, by `manifests.admission`.
 """
 
 import gc
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from reprieve.manifests import yunikorn
+from reprieve.manifests import identity, yunikorn
 from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
-from reprieve.manifests.documents import Document, decode_any, find_files, read_bytes, read_file
-from reprieve.manifests.identity import (
-    DEFAULT_NAMESPACE,
-    QUEUES,
-    implied_type,
-    is_list,
-    label,
-    meant_kind,
-    reader_of,
-    type_of,
-    versions_of,
-)
-from reprieve.manifests.kinds import NAMESPACED, READERS, written_name
+from reprieve.manifests.documents import Document, decode_or_problem, find_files, read_bytes, read_file
+from reprieve.manifests.identity import LoadedObject
+from reprieve.manifests.kinds import NAMESPACED, READERS
+from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, Origin, Problem, Stage, found, join_path
-from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import group_of
 from reprieve.manifests.shapes import type_at
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
-
-
-class LoadedObject(msgspec.Struct, frozen=True, gc=False):
-    """One object: as it counts, as it was written, and where.
-
-    A queue configuration inside a ConfigMap names the ConfigMap as its owner, and the path to it.
-    """
-
-    manifest: Any
-    written: Any
-    origin: Origin
-    owner: str = ""
-    path: str = "$"
-
-    @property
-    def unit(self) -> str:
-        return self.owner or written_name(self.manifest.kind, self.manifest.namespace, self.manifest.name)
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What makes it one object: two APIs have a kind `Workload`."""
-        return group_of(getattr(self.manifest, "api_version", "")), self.unit
 
 
 class Loaded:
@@ -79,11 +48,7 @@ class Loaded:
         return [problem for problem in self.problems if problem.severity == "warning"]
 
     def counts(self) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for entry in self.entries:
-            kind = entry.manifest.kind
-            counts[kind] = counts.get(kind, 0) + 1
-        return dict(sorted(counts.items()))
+        return dict(sorted(Counter(entry.manifest.kind for entry in self.entries).items()))
 
 
 def load(paths: Iterable[str], *, strict: bool = False) -> Loaded:
@@ -166,24 +131,24 @@ class _Loader:
 
     def _json(self, raw: msgspec.Raw | bytes, origin: Origin) -> None:
         if self._strict:
-            return self._data(_guarded(raw), origin)
+            return self._data(decode_or_problem(raw), origin)
         try:
             peek = _PEEK.decode(raw)
         except _UNREADABLE:
-            return self._data(_guarded(raw), origin)
+            return self._data(decode_or_problem(raw), origin)
         reader = READERS.get((peek.api_version, peek.kind))
         if reader is not None and self._typed_json(raw, reader, origin):
             return None
-        if reader is None and is_list(peek.kind) and peek.items:
+        if reader is None and identity.is_list(peek.kind) and peek.items:
             return self._json_items(peek, origin)
-        return self._data(_guarded(raw), origin)
+        return self._data(decode_or_problem(raw), origin)
 
     def _json_items(self, peek: _TypeMeta, origin: Origin) -> None:
         try:
             items = _ITEMS.decode(peek.items) or ()
         except msgspec.ValidationError:
             return self._report(origin, peek.kind, [_NO_ITEMS])
-        item_type = implied_type(peek.api_version, peek.kind)
+        item_type = identity.implied_type(peek.api_version, peek.kind)
         implied = READERS.get(item_type)
         self._last = implied or self._last
         for number, raw in enumerate(items, 1):
@@ -194,8 +159,8 @@ class _Loader:
                 self._untried_json(raw, place, item_type)
 
     def _untried_json(self, raw: msgspec.Raw, origin: Origin, implied: tuple[str, str]) -> None:
-        data = _guarded(raw)
-        reader = reader_of(*type_of(data, implied)) if isinstance(data, dict) else None
+        data = decode_or_problem(raw)
+        reader = identity.reader_of(*identity.type_of(data, implied)) if isinstance(data, dict) else None
         if reader is None or not self._typed_json(raw, reader, origin):
             self._data(data, origin, implied)
         if reader is not None:
@@ -218,17 +183,19 @@ class _Loader:
             finding = Finding("$", found(data), "it must be an object with apiVersion and kind")
             return self._report(origin, "", [finding])
         if "partitions" in data and "kind" not in data:
-            return self._convert(data, QUEUES, origin)
-        api_version, kind = type_of(data, implied)
-        if is_list(kind) and ("items" in data or kind == "List" or reader_of(*implied_type(api_version, kind))):
-            return self._items(data, origin, kind, implied_type(api_version, kind))
+            return self._convert(data, identity.QUEUES, origin)
+        api_version, kind = identity.type_of(data, implied)
+        if identity.is_list(kind):
+            items = identity.implied_type(api_version, kind)
+            if "items" in data or kind == "List" or identity.reader_of(*items):
+                return self._items(data, origin, kind, items)
         missing = [
             Finding(f"$.{name}", "missing" if not value else found(value), f"it must be text such as {example}")
             for name, value, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod"))
             if not value or not isinstance(value, str)
         ]
         if missing:
-            return self._report(origin, label(kind, data), missing)
+            return self._report(origin, identity.label(kind, data), missing)
         reader = READERS.get((api_version, kind))
         if reader is None:
             return self._unknown(api_version, kind, data, origin)
@@ -237,14 +204,15 @@ class _Loader:
     def _items(self, data: dict[str, Any], origin: Origin, kind: str, implied: tuple[str, str]) -> None:
         items = data.get("items", "")
         if not isinstance(items, list | None):
-            return self._report(origin, label(kind, data), [_NO_ITEMS])
+            return self._report(origin, identity.label(kind, data), [_NO_ITEMS])
         for number, item in enumerate(items or (), 1):
             self._data(item, Origin(origin.file, origin.document, number), implied)
 
     def _convert(self, data: Any, reader: Reader, origin: Origin) -> None:
         if self._strict:
-            self._report(origin, label(reader.kind, data), unknown_fields(data, type_at(reader.written, ())), "strict")
-        if reader is QUEUES:
+            unknown = unknown_fields(data, type_at(reader.written, ()))
+            self._report(origin, identity.label(reader.kind, data), unknown, "strict")
+        if reader is identity.QUEUES:
             data = yunikorn.with_text(data)
         try:
             written = reader.convert(data)
@@ -252,12 +220,12 @@ class _Loader:
             data = drop_nulls(data)
             findings = diagnose(data, reader)
             if findings:
-                return self._report(origin, label(reader.kind, data), findings)
+                return self._report(origin, identity.label(reader.kind, data), findings)
             written = reader.convert(data)
         return self._add(written, reader, origin)
 
     def _add(self, written: Any, reader: Reader, origin: Origin) -> None:
-        if reader is QUEUES:
+        if reader is identity.QUEUES:
             entry = LoadedObject(written, written, origin)
             self._is_first(entry, "$.partitions")
             self.loaded.entries.append(entry)
@@ -265,9 +233,9 @@ class _Loader:
         metadata = written.metadata
         if not metadata.name:
             finding = Finding("$.metadata.name", "missing", "every object needs a name")
-            return self._report(origin, label(written.kind, {}), [finding])
+            return self._report(origin, identity.label(written.kind, {}), [finding])
         if not metadata.namespace and NAMESPACED[written.kind]:
-            metadata = msgspec.structs.replace(metadata, namespace=DEFAULT_NAMESPACE)
+            metadata = msgspec.structs.replace(metadata, namespace=identity.DEFAULT_NAMESPACE)
             written = msgspec.structs.replace(written, metadata=metadata)
         entry = LoadedObject(reader.internal(written), written, origin)
         first = self._is_first(entry, "$.metadata.name")
@@ -297,25 +265,24 @@ class _Loader:
             if not isinstance(data, dict) or "partitions" not in data:
                 finding = Finding(f"{place}.partitions", "missing", "it must be a list of partitions")
                 return self._report(entry.origin, entry.unit, [finding])
-            inner._convert(data, QUEUES, entry.origin)
-        for read in inner.loaded.entries:
-            self.loaded.entries.append(msgspec.structs.replace(read, owner=entry.unit, path=place))
-        for problem in inner.loaded.problems:
-            self.loaded.problems.append(problem.inside(entry.unit, place))
+            inner._convert(data, identity.QUEUES, entry.origin)
+        read, problems = inner.loaded.entries, inner.loaded.problems
+        self.loaded.entries += (msgspec.structs.replace(each, owner=entry.unit, path=place) for each in read)
+        self.loaded.problems += (problem.inside(entry.unit, place) for problem in problems)
 
     # What is wrong
 
     def _unknown(self, api_version: str, kind: str, data: Any, origin: Origin) -> None:
-        known = versions_of(kind, group_of(api_version))
+        known = identity.versions_of(kind, group_of(api_version))
         if known:
             finding = Finding("$.apiVersion", found(api_version), f"allowed for {kind}: {', '.join(known)}")
-            return self._report(origin, label(kind, data), [finding])
+            return self._report(origin, identity.label(kind, data), [finding])
         name = f"{api_version} {kind}"
         self.loaded.unknown[name] = self.loaded.unknown.get(name, 0) + 1
         if self.loaded.unknown[name] == 1:
             message = f"{name} is not a kind Reprieve reads"
-            finding = Finding("$.kind", message, "ignored", meant_kind(api_version, kind), "warning")
-            self._report(origin, label(kind, data), [finding])
+            finding = Finding("$.kind", message, "ignored", identity.meant_kind(api_version, kind), "warning")
+            self._report(origin, identity.label(kind, data), [finding])
         return None
 
     def _syntax(self, origin: Origin, problem: SyntaxProblem) -> None:
@@ -324,14 +291,3 @@ class _Loader:
 
     def _report(self, origin: Origin, name: str, findings: Iterable[Finding], stage: Stage = "read") -> None:
         self.loaded.problems += (finding.at(origin, name, stage) for finding in findings)
-
-
-def _guarded(raw: msgspec.Raw | bytes) -> Any:
-    try:
-        return decode_any(raw)
-    except RecursionError:
-        return SyntaxProblem("nested too deeply")
-    except msgspec.ValidationError:  # plain data has no other limit
-        return SyntaxProblem("a number with too many digits")
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return SyntaxProblem("not JSON: text that is not UTF-8, or half of a surrogate pair")

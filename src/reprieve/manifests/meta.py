@@ -1,12 +1,13 @@
-"""What all manifests share: the struct they are made of, metadata, selectors, conditions."""
+"""What all manifests share: the struct they are made of, how they are read, metadata, selectors, conditions."""
 
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Any, Literal, dataclass_transform
 
 import msgspec
 from msgspec import Meta
 
-from reprieve.model.resources import Quantity, QuantityError, Resources
+from reprieve.model.resources import Quantity, QuantityError, Resources, exact_number
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -145,3 +146,23 @@ def decode_custom(kind: type, value: Any) -> Any:
             raise QuantityError(value, "negative", "zero or more")
         return quantity
     raise NotImplementedError(f"{kind} has no decoder")
+
+
+class Reader:
+    """How one kind in one version is read: the type it is written in and, from there, the type it becomes."""
+
+    def __init__(self, api_version: str, kind: str, written: type[Any]) -> None:
+        self.api_version = api_version
+        self.kind = kind
+        self.written = written
+
+    @cached_property
+    def json(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(self.written, dec_hook=decode_custom, float_hook=exact_number)
+
+    def convert(self, data: Any) -> Any:
+        return msgspec.convert(data, self.written, dec_hook=decode_custom)
+
+    def internal(self, written: Any) -> Any:
+        convert = getattr(written, "internal", None)
+        return written if convert is None else convert()

@@ -1,30 +1,82 @@
-"""core/v1 Pod, as far as scheduling reads it, and what a pod asks for in all."""
+"""core/v1 Pod, as far as scheduling reads it: where it may run, beside whom, and what it asks for in all."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from reprieve.manifests.affinity import Affinity, TopologySpreadConstraint
-from reprieve.manifests.meta import (
-    Condition,
-    Count,
-    Int32,
-    Manifest,
-    Model,
-    ObjectMeta,
-    PreemptionPolicy,
-    Time,
-    Toleration,
-    find_condition,
-)
+from reprieve.manifests import meta
 from reprieve.model.resources import NOTHING, PODS, Resources
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 HostPort = Annotated[int, Meta(ge=0, le=65535)]
+Weight = Annotated[int, Meta(ge=1, le=100)]
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
-class ResourceRequirements(Model):
+class NodeSelectorRequirement(meta.Model):
+    key: str
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(meta.Model):
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(meta.Model):
+    node_selector_terms: tuple[NodeSelectorTerm, ...]
+
+
+class PreferredSchedulingTerm(meta.Model):
+    weight: Weight
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(meta.Model):
+    required: NodeSelector | None = field(name=_REQUIRED, default=None)
+    preferred: tuple[PreferredSchedulingTerm, ...] = field(name=_PREFERRED, default=())
+
+
+class PodAffinityTerm(meta.Model):
+    topology_key: str
+    label_selector: meta.LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: meta.LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(meta.Model):
+    weight: Weight
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(meta.Model):
+    required: tuple[PodAffinityTerm, ...] = field(name=_REQUIRED, default=())
+    preferred: tuple[WeightedPodAffinityTerm, ...] = field(name=_PREFERRED, default=())
+
+
+class Affinity(meta.Model):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(meta.Model):
+    max_skew: meta.PositiveCount
+    topology_key: str
+    when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
+    label_selector: meta.LabelSelector | None = None
+    min_domains: meta.PositiveCount | None = None
+    node_affinity_policy: Literal["Honor", "Ignore"] = "Honor"
+    node_taints_policy: Literal["Honor", "Ignore"] = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+
+
+class ResourceRequirements(meta.Model):
     requests: Resources = NOTHING
     limits: Resources = NOTHING
 
@@ -38,25 +90,25 @@ class ResourceRequirements(Model):
         return Resources({**self.limits, **self.requests})
 
 
-class ContainerPort(Model):
+class ContainerPort(meta.Model):
     container_port: Port
     host_port: HostPort = 0
     host_ip: str = field(name="hostIP", default="")
     protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
 
 
-class Container(Model):
+class Container(meta.Model):
     name: str
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: Literal["Always", "OnFailure", "Never"] | None = None
 
 
-class SchedulingGate(Model):
+class SchedulingGate(meta.Model):
     name: str
 
 
-class WorkloadReference(Model):
+class WorkloadReference(meta.Model):
     """How a pod names its group in scheduling.k8s.io/v1alpha1."""
 
     name: str
@@ -64,13 +116,13 @@ class WorkloadReference(Model):
     pod_group_replica_key: str = ""
 
 
-class SchedulingGroup(Model):
+class SchedulingGroup(meta.Model):
     """How a pod names its group since scheduling.k8s.io/v1alpha2."""
 
     pod_group_name: str = ""
 
 
-class PodSpec(Model):
+class PodSpec(meta.Model):
     containers: tuple[Container, ...]
     init_containers: tuple[Container, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
@@ -78,27 +130,27 @@ class PodSpec(Model):
     node_name: str = ""
     node_selector: dict[str, str] = {}
     affinity: Affinity | None = None
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[meta.Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    priority: Int32 | None = None
+    priority: meta.Int32 | None = None
     priority_class_name: str = ""
-    preemption_policy: PreemptionPolicy | None = None
+    preemption_policy: meta.PreemptionPolicy | None = None
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[SchedulingGate, ...] = ()
-    termination_grace_period_seconds: Count = 30
+    termination_grace_period_seconds: meta.Count = 30
     host_network: bool = False
     workload_ref: WorkloadReference | None = None
     scheduling_group: SchedulingGroup | None = None
 
 
-class PodStatus(Model):
+class PodStatus(meta.Model):
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None
-    start_time: Time | None = None
+    start_time: meta.Time | None = None
     nominated_node_name: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[meta.Condition, ...] = ()
 
 
-class Pod(Manifest):
+class Pod(meta.Manifest):
     api_version: Literal["v1"] = "v1"
     kind: Literal["Pod"] = "Pod"
     spec: PodSpec
@@ -114,7 +166,7 @@ class Pod(Manifest):
 
     @property
     def terminating_by_preemption(self) -> bool:
-        target = find_condition(self.status.conditions, "DisruptionTarget")
+        target = meta.find_condition(self.status.conditions, "DisruptionTarget")
         return (
             self.terminating
             and target is not None
@@ -123,10 +175,10 @@ class Pod(Manifest):
         )
 
 
-class PodTemplate(Model):
+class PodTemplate(meta.Model):
     """What controllers make pods from."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: meta.ObjectMeta = meta.ObjectMeta()
     spec: PodSpec
 
 

@@ -10,16 +10,11 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reprieve.manifests import scheduling
 from reprieve.manifests.karmada import PolicySchedulePriority, ResourceBinding
 from reprieve.manifests.meta import SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, ObjectMeta, PreemptionPolicy
 from reprieve.manifests.pods import PodSpec
-from reprieve.manifests.scheduling import (
-    MINIMUM_PREEMPTABLE_PRIORITY,
-    TOLERATION_SECONDS,
-    GroupPolicy,
-    PriorityClass,
-    Workload,
-)
+from reprieve.manifests.scheduling import PriorityClass, Workload
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PREFIX = "system-"
@@ -70,20 +65,16 @@ class PriorityClasses:
             return Priority(0, fallback, "", known)
         return Priority(item.value, item.preemption_policy, item.name, known)
 
-    def of_pod(self, spec: PodSpec) -> Priority:
-        """A pod's own priority and policy come first; a class that is missing takes nothing away from them."""
+    def of_pod(self, spec: PodSpec | scheduling.GroupPolicy) -> Priority:
+        """Its own priority and policy come first; a class that is missing takes nothing away from them."""
         resolved = self.resolve(spec.priority_class_name)
         return resolved._replace(
             value=resolved.value if spec.priority is None else spec.priority,
             preemption_policy=spec.preemption_policy or resolved.preemption_policy,
         )
 
-    def of_group(self, policy: GroupPolicy) -> Priority:
-        resolved = self.resolve(policy.priority_class_name)
-        return resolved._replace(
-            value=resolved.value if policy.priority is None else policy.priority,
-            preemption_policy=policy.preemption_policy or resolved.preemption_policy,
-        )
+    def of_group(self, policy: scheduling.GroupPolicy) -> Priority:
+        return self.of_pod(policy)
 
     def of_workload(self, workload: Workload) -> Priority:
         return self.resolve(workload.priority_class_name)
@@ -126,9 +117,9 @@ def parse_integer(text: str, bits: int) -> int | None:
 def preemption_toleration(item: PriorityClass) -> PreemptionToleration | None:
     """The toleration a class grants; annotations that are no numbers grant none."""
     annotations = item.metadata.annotations
-    written = annotations.get(MINIMUM_PREEMPTABLE_PRIORITY)
+    written = annotations.get(scheduling.MINIMUM_PREEMPTABLE_PRIORITY)
     minimum = item.value + 1 if written is None else parse_integer(written, 32)
-    seconds = parse_integer(annotations.get(TOLERATION_SECONDS, "0"), 64)
+    seconds = parse_integer(annotations.get(scheduling.TOLERATION_SECONDS, "0"), 64)
     if minimum is None or seconds is None:
         return None
     return PreemptionToleration(minimum, seconds)

@@ -82,25 +82,15 @@ class Finding(msgspec.Struct, frozen=True):
     severity: Severity = "error"
 
     def at(self, origin: Origin, name: str, stage: Stage) -> Problem:
-        return Problem(
-            origin=origin,
-            object=name,
-            field=self.field,
-            message=self.message,
-            allowed=self.allowed,
-            suggestion=self.suggestion,
-            stage=stage,
-            severity=self.severity,
-        )
+        return Problem(origin=origin, object=name, stage=stage, **msgspec.structs.asdict(self))
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """By file, as they were first met, then by document and item."""
     problems = list(problems)
-    order = {file: place for place, file in enumerate(dict.fromkeys(problem.origin.file for problem in problems))}
-    return sorted(
-        problems, key=lambda problem: (order[problem.origin.file], problem.origin.document, problem.origin.item or 0)
-    )
+    origins = [problem.origin for problem in problems]
+    order = {file: place for place, file in enumerate(dict.fromkeys(origin.file for origin in origins))}
+    return sorted(problems, key=lambda each: (order[each.origin.file], each.origin.document, each.origin.item or 0))
 
 
 def _one_line(text: str) -> str:

@@ -7,7 +7,7 @@ in `spec.workloadRef`. Since v1alpha2 a Workload holds templates only; a PodGrou
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from reprieve.manifests.meta import Condition, Int32, Manifest, Model, PositiveCount, PreemptionPolicy, Reference
 
@@ -222,46 +222,39 @@ class PodGroupManifest(Manifest):
     status: PodGroupStatus = PodGroupStatus()
 
     def internal(self) -> PodGroup:
-        return _pod_group(self, self.spec, self.status)
+        return _pod_group(self)
 
 
 class CompositePodGroupManifest(Manifest):
     api_version: _MODERN = "scheduling.k8s.io/v1alpha3"
     kind: Literal["CompositePodGroup"] = "CompositePodGroup"
     spec: CompositePodGroupSpec
-    status: PodGroupStatus = field(default_factory=PodGroupStatus)
+    status: PodGroupStatus = PodGroupStatus()
 
     def internal(self) -> PodGroup:
-        return _pod_group(self, self.spec, self.status)
+        return _pod_group(self)
 
 
 def _inline_group(group: PodGroupV1alpha1) -> WorkloadPodGroup:
-    gang = group.policy.gang
-    return WorkloadPodGroup(
-        name=group.name,
-        policy=GroupPolicy(
-            min_count=gang.min_count if gang else None,
-            unit=(gang and gang.preemption_mode) or "Pod",
-            topology_key=_topology_key(group.scheduling_constraints),
-        ),
-    )
+    gang, topology_key = group.policy.gang, _topology_key(group.scheduling_constraints)
+    if gang is None:
+        return WorkloadPodGroup(name=group.name, policy=GroupPolicy(topology_key=topology_key))
+    unit = gang.preemption_mode or "Pod"
+    policy = GroupPolicy(min_count=gang.min_count, unit=unit, topology_key=topology_key)
+    return WorkloadPodGroup(name=group.name, policy=policy)
 
 
-def _pod_group(
-    manifest: PodGroupManifest | CompositePodGroupManifest,
-    spec: PodGroupSpec | CompositePodGroupSpec,
-    status: PodGroupStatus,
-) -> PodGroup:
-    reference = spec.workload_ref
+def _pod_group(manifest: PodGroupManifest | CompositePodGroupManifest) -> PodGroup:
+    reference = manifest.spec.workload_ref
     return PodGroup(
         api_version=manifest.api_version,
         kind=manifest.kind,
         metadata=manifest.metadata,
-        policy=_policy(spec),
-        parent=spec.parent_composite_pod_group_name,
+        policy=_policy(manifest.spec),
+        parent=manifest.spec.parent_composite_pod_group_name,
         workload_name=reference.workload_name if reference else "",
         template_name=reference.template_name if reference else "",
-        status=status,
+        status=manifest.status,
     )
 
 

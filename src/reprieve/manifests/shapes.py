@@ -10,11 +10,7 @@ from reprieve.model.resources import Quantity
 _TIME = "2026-01-01T12:00:00Z"
 
 Path = tuple[str | int, ...]
-
-
-@cache
-def _type_info(root: Any) -> Any:
-    return inspect.type_info(root)
+_type_info = cache(inspect.type_info)
 
 
 def type_at(root: Any, path: Path) -> Any:

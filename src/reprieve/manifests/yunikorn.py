@@ -122,16 +122,13 @@ def with_text(data: Any) -> Any:
 
 
 def _text_values(properties: Any) -> Any:
-    if not isinstance(properties, dict):
-        return properties
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value) if _is_number(value) else value
-        for name, value in properties.items()
-    }
+    return {key: _text(value) for key, value in properties.items()} if isinstance(properties, dict) else properties
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, Decimal))
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (int, Decimal)) else value
 
 
 def walk(queues: tuple[Queue, ...], path: str, parent: str = "") -> Iterator[tuple[Queue, str, str]]:

@@ -7,17 +7,13 @@ _MOST_STEPS = 100
 """No wait grows for longer than this: a power of a huge number of failures is no float any more."""
 
 
-def _evenly() -> float:
-    return 0.0
-
-
 class Backoff(NamedTuple):
     """Waits in seconds, as numbers only: what a failure is, and which clock measures the wait, is for others to say."""
 
     first: float
     longest: float
     factor: float = 2.0
-    jitter: Callable[[], float] = _evenly
+    jitter: Callable[[], float] = lambda: 0.0
     """Given from outside, so that a virtual life is the same each time: the share by which the next wait is longer."""
 
     def wait(self, failures: int) -> float:

@@ -8,9 +8,8 @@ import msgspec
 
 from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
 from reprieve.manifests.documents import Document, find_files, read_file
-from reprieve.manifests.meta import Model
+from reprieve.manifests.meta import Model, Reader
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, Problem, ReprieveError
-from reprieve.manifests.reader import Reader
 from reprieve.manifests.shapes import type_at
 from reprieve.planning.planner import plan
 from reprieve.planning.result import Result

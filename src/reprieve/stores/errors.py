@@ -18,7 +18,11 @@ StoreError
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from reprieve.manifests.problems import ReprieveError
+from reprieve.manifests.problems import Finding, ReprieveError
+from reprieve.manifests.resource import Resource
+
+Cause = tuple[str, str, str]
+"""Reason, message and field."""
 
 
 class StoreError(ReprieveError):
@@ -32,7 +36,7 @@ class StoreError(ReprieveError):
         group: str = "",
         kind: str = "",
         name: str = "",
-        causes: Iterable[tuple[str, str, str]] = (),
+        causes: Iterable[Cause] = (),
         retry_after: int = 0,
     ) -> None:
         super().__init__(message)
@@ -43,26 +47,15 @@ class StoreError(ReprieveError):
 
     def status(self) -> dict[str, Any]:
         """The body that a Kubernetes API server would answer with."""
-        details: dict[str, Any] = {
-            key: value for key, value in (("name", self.name), ("group", self.group), ("kind", self.kind)) if value
-        }
-        if self.causes:
-            details["causes"] = [
-                {key: value for key, value in zip(("reason", "message", "field"), cause, strict=True) if value}
-                for cause in self.causes
-            ]
-        if self.retry_after:
-            details["retryAfterSeconds"] = self.retry_after
-        return {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": self.message,
-            "reason": self.reason,
-            **({"details": details} if details else {}),
-            "code": self.code,
-        }
+        causes = [_said(zip(("reason", "message", "field"), cause, strict=True)) for cause in self.causes]
+        about = {"name": self.name, "group": self.group, "kind": self.kind}
+        details = _said({**about, "causes": causes, "retryAfterSeconds": self.retry_after}.items())
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        return {**status, "reason": self.reason, **({"details": details} if details else {}), "code": self.code}
+
+
+def _said(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return {key: value for key, value in items if value}
 
 
 class BadRequest(StoreError):
@@ -111,3 +104,54 @@ class TooManyRequests(StoreError):
 
 class Unavailable(StoreError):
     code, reason = 503, "ServiceUnavailable"
+
+
+# In words: which object, what is wrong with the request, and what would be right
+
+
+def _about(resource: Resource, name: str) -> dict[str, Any]:
+    return {"group": resource.group, "kind": resource.plural, "name": name}
+
+
+def not_found(resource: Resource, name: str) -> NotFound:
+    return NotFound(f'{resource} "{name}" not found', **_about(resource, name))
+
+
+def already_exists(resource: Resource, name: str) -> AlreadyExists:
+    return AlreadyExists(f'{resource} "{name}" already exists', **_about(resource, name))
+
+
+def conflict(resource: Resource, name: str, why: str) -> Conflict:
+    return Conflict(f'Operation cannot be fulfilled on {resource} "{name}": {why}', **_about(resource, name))
+
+
+def wrong_version(resource: Resource, name: str, asked: object, found: int) -> Conflict:
+    why = f"it has changed since version {asked} and is at {found} now; read it again and repeat the change"
+    return conflict(resource, name, why)
+
+
+def wrong_uid(resource: Resource, name: str, asked: str, found: str) -> Conflict:
+    return conflict(resource, name, f"it is another object of that name: uid {found}, not {asked}")
+
+
+def forbidden(resource: Resource, name: str, why: str, causes: Iterable[Cause] = ()) -> Forbidden:
+    return Forbidden(f'{resource} "{name}" is forbidden: {why}', causes=causes, **_about(resource, name))
+
+
+def too_old(since: int, oldest: int) -> Expired:
+    return Expired(f"version {since} is too old: what happened since {oldest} is kept; list again")
+
+
+def invalid(resource: Resource, name: str, findings: Iterable[Finding]) -> Invalid:
+    """Everything that is wrong with an object, each with its field."""
+    causes = [_cause(finding) for finding in findings]
+    lines = [f"{field}: {message}" if field else message for _, message, field in causes]
+    text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+    label = {**_about(resource, name), "kind": resource.kind}
+    return Invalid(f'{resource.kind} "{name}" is invalid: {text}', causes=causes, **label)
+
+
+def _cause(finding: Finding) -> Cause:
+    reason = "FieldValueRequired" if finding.message == "missing" else "FieldValueInvalid"
+    message = "; ".join(part for part in (finding.message, finding.allowed, finding.suggestion) if part)
+    return reason, message, finding.field.removeprefix("$").removeprefix(".")

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from reprieve.manifests.kinds import READERS, written_name
-from reprieve.manifests.reader import Reader
+from reprieve.manifests.meta import Reader
 from reprieve.manifests.resource import Resource
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -27,16 +27,7 @@ class Record:
     __slots__ = ("_data", "_manifest", "name", "namespace", "raw", "resource", "uid", "version")
 
     def __init__(
-        self,
-        resource: Resource,
-        raw: bytes,
-        *,
-        namespace: str,
-        name: str,
-        uid: str,
-        version: int,
-        data: dict[str, Any] | None = None,
-        manifest: Any = None,
+        self, resource: Resource, raw: bytes, *, namespace: str, name: str, uid: str, version: int, manifest: Any = None
     ) -> None:
         self.resource = resource
         self.raw = raw
@@ -44,7 +35,7 @@ class Record:
         self.name = name
         self.uid = uid
         self.version = version
-        self._data = data
+        self._data: dict[str, Any] | None = None
         self._manifest = manifest
 
     @property
@@ -91,21 +82,6 @@ class Record:
 
     def __repr__(self) -> str:
         return f"Record({self.unit}@{self.version})"
-
-
-def record_from(resource: Resource, data: dict[str, Any], manifest: Any = None) -> Record:
-    """A record of an object as a server sent it."""
-    metadata = data["metadata"]
-    return Record(
-        resource,
-        msgspec.json.encode(data),
-        namespace=metadata.get("namespace", ""),
-        name=metadata["name"],
-        uid=metadata.get("uid", ""),
-        version=int(metadata.get("resourceVersion") or 0),
-        data=data,
-        manifest=manifest,
-    )
 
 
 class WatchEvent(NamedTuple):

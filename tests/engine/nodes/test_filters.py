@@ -22,10 +22,10 @@ from reprieve.engine.nodes.reach import (
     unreachable,
 )
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.manifests.affinity import NodeSelector
 from reprieve.manifests.core import Node
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.meta import Taint, Toleration
+from reprieve.manifests.pods import NodeSelector
 from reprieve.world import World
 from tests.builders.pods import budget, node, pod
 

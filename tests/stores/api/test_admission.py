@@ -119,10 +119,10 @@ def test_neighbours_beside_one_more_are_others() -> None:
     assert neighbours.beside(second).cohort_circle("a") == ["a", "b", "a"]
     assert neighbours.cohort_circle("a") == []
     neighbours.put(second)
-    assert neighbours.names(Cohort) == ["a", "b"]
+    assert neighbours.names("Cohort") == ["a", "b"]
     neighbours.remove(second)
     neighbours.remove(second)
-    assert neighbours.names(Cohort) == ["a"]
+    assert neighbours.names("Cohort") == ["a"]
 
 
 # Priorities

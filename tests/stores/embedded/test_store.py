@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from reprieve.manifests.kinds import CLUSTER_QUEUES, CONFIG_MAPS, EVENTS, JOBS, LOCAL_QUEUES, NODES, PODS
+from reprieve.manifests.kinds import CONFIG_MAPS, EVENTS, JOBS, NODES, PODS
 from reprieve.model.clock import timestamp
-from reprieve.stores.api.versions import in_version
 from reprieve.stores.errors import (
     AlreadyExists,
     BadRequest,
@@ -304,15 +303,6 @@ def test_events_are_dropped_when_old_or_too_many(scene: Scene, monkeypatch: pyte
     scene.later(3601)
     say(200, "c")
     assert not [name for name in scene.names(EVENTS) if name.startswith("b")]
-
-
-def test_another_version_of_the_same_shape(scene: Scene) -> None:
-    queue = scene.create(LOCAL_QUEUES, {"metadata": {"name": "q"}, "spec": {"clusterQueue": "c"}})
-    assert queue.data["apiVersion"] == "kueue.x-k8s.io/v1beta2"
-    assert in_version(queue, "v1beta1") == {**queue.data, "apiVersion": "kueue.x-k8s.io/v1beta1"}
-    cluster_queue = scene.create(CLUSTER_QUEUES, {"metadata": {"name": "c"}, "spec": {}})
-    assert in_version(cluster_queue, "v1beta1") == cluster_queue.data
-    assert in_version(queue, "v9") == queue.data
 
 
 def test_a_closed_store_says_so() -> None:

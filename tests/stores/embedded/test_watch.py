@@ -107,7 +107,7 @@ def test_a_version_of_another_store_is_expired(scene: Scene) -> None:
 
 
 def test_a_watch_that_nobody_reads_ends(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reprieve.stores.embedded.memory.LONGEST_BACKLOG", 10)
+    monkeypatch.setattr("reprieve.stores.embedded.commits.LONGEST_BACKLOG", 10)
     slow = scene.store.watch(PODS, scene.store.version)
     quick = scene.store.watch(PODS, scene.store.version)
     for number in range(12):

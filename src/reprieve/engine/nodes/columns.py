@@ -15,9 +15,9 @@ import numpy as np
 
 from reprieve.engine.arrays import Interner, Ints, Mask, enough, resized
 from reprieve.engine.nodes.units import Unit, UnitShare
-from reprieve.manifests.affinity import PodAffinityTerm
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint
+from reprieve.manifests.pods import PodAffinityTerm
 from reprieve.model.names import UnitName
 from reprieve.model.resources import PODS
 from reprieve.world import NEVER, PodFacts

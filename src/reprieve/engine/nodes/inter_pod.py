@@ -17,7 +17,7 @@ from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.pod_terms import Matches, anti_affinity, matcher, merged, ports_conflict, term_matches
 from reprieve.engine.nodes.reach import affine, tolerated
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.manifests.affinity import PodAffinityTerm, TopologySpreadConstraint
+from reprieve.manifests.pods import PodAffinityTerm, TopologySpreadConstraint
 from reprieve.world import PodFacts
 
 PLENTY = 2**40

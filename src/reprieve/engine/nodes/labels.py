@@ -6,7 +6,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.manifests.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from reprieve.manifests.pods import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from reprieve.manifests.priorities import parse_integer
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.manifests.affinity import PodAffinityTerm
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.meta import LabelSelector, SelectorRequirement
+from reprieve.manifests.pods import PodAffinityTerm
 from reprieve.world import ANY_ADDRESS, PodFacts
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"

@@ -9,7 +9,7 @@ from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.pod_terms import term_matches
 from reprieve.engine.nodes.reach import tolerates
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.manifests.affinity import PodAffinityTerm
+from reprieve.manifests.pods import PodAffinityTerm
 from reprieve.model.resources import CPU
 from reprieve.world import PodFacts
 

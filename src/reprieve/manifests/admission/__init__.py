@@ -10,7 +10,7 @@ import msgspec
 
 from reprieve.manifests.admission import karmada, kueue, metadata, pods, scheduling, yunikorn
 from reprieve.manifests.admission.neighbours import Neighbours
-from reprieve.manifests.loading import LoadedObject
+from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.problems import Finding, Problem
 
 __all__ = ["Neighbours", "admit", "admit_all"]

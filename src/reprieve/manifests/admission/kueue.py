@@ -51,7 +51,7 @@ def _check_flavor(
     if names != group.covered_resources:
         right = f"allowed: the covered resources in their order: {', '.join(group.covered_resources)}"
         yield Finding(f"{path}.resources", f"found {', '.join(names)}", right)
-    known = neighbours.names(kueue.ResourceFlavor)
+    known = neighbours.names("ResourceFlavor")
     if known and flavor.name not in known:
         message = f"there is no ResourceFlavor {show(flavor.name)}, so nothing is admitted on it"
         yield Finding(f"{path}.name", message, "", did_you_mean(flavor.name, known), "warning")
@@ -101,7 +101,7 @@ def check_cohort(cohort: kueue.Cohort, neighbours: Neighbours) -> Iterator[Findi
 
 
 def check_local_queue(queue: kueue.LocalQueue, neighbours: Neighbours) -> Iterator[Finding]:
-    known = neighbours.names(kueue.ClusterQueue)
+    known = neighbours.names("ClusterQueue")
     name = queue.spec.cluster_queue
     if known and name not in known:
         message = f"there is no ClusterQueue {show(name)}, so nothing is admitted through this queue"
@@ -119,38 +119,30 @@ def check_flavor(flavor: kueue.ResourceFlavor, _: Neighbours) -> Iterator[Findin
     yield from check_tolerations("$.spec.tolerations", flavor.spec.tolerations)
 
 
-def check_workload(
-    workload: kueue.QuotaWorkload | kueue_versions.QuotaWorkloadV1beta1, neighbours: Neighbours
-) -> Iterator[Finding]:
+_TEMPLATE, _ASSIGNMENTS = "template.spec", "$.status.admission.podSetAssignments"
+_WORKLOADS: dict[type, tuple[str, str, str]] = {
+    kueue.QuotaWorkload: (_TEMPLATE, _ASSIGNMENTS, "$.spec.priorityClassRef.name"),
+    kueue_versions.QuotaWorkloadV1beta1: (_TEMPLATE, _ASSIGNMENTS, "$.spec.priorityClassName"),
+    kueue_versions.QuotaWorkloadV1alpha2: ("spec", "$.spec.admission.podSetFlavors", "$.spec.priorityClassName"),
+}
+"""Where each version has the spec of a pod set's pods, what was assigned to pod sets, and the priority class."""
+
+
+def check_workload(written: Any, neighbours: Neighbours) -> Iterator[Finding]:
+    template, assignments, class_name = _WORKLOADS[type(written)]
+    workload = written if isinstance(written, kueue.QuotaWorkload) else written.internal()
     pod_sets = workload.spec.pod_sets
     yield from check_unique("$.spec.podSets", [pod_set.name for pod_set in pod_sets])
     for index, pod_set in enumerate(pod_sets):
         place = f"$.spec.podSets[{index}]"
         yield from check_dns_label(f"{place}.name", pod_set.name)
-        yield from check_pod_spec(f"{place}.template.spec", pod_set.template.spec)
+        yield from check_pod_spec(f"{place}.{template}", pod_set.template.spec)
         if pod_set.min_count is not None and pod_set.min_count > pod_set.count:
             right = f"allowed: at most the count, {pod_set.count}"
             yield Finding(f"{place}.minCount", found(pod_set.min_count), right)
-    names = {pod_set.name for pod_set in pod_sets}
     yield from _check_annotations(workload.metadata.annotations)
-    yield from _check_assignments("$.status.admission.podSetAssignments", workload.status.admission, names)
-    if isinstance(workload, kueue.QuotaWorkload):
-        yield from _check_class("$.spec.priorityClassRef.name", workload.spec, neighbours)
-    else:
-        yield from _check_class("$.spec.priorityClassName", workload.internal().spec, neighbours)
-
-
-def check_first_workload(workload: kueue_versions.QuotaWorkloadV1alpha2, neighbours: Neighbours) -> Iterator[Finding]:
-    pod_sets = workload.spec.pod_sets
-    yield from check_unique("$.spec.podSets", [pod_set.name for pod_set in pod_sets])
-    for index, pod_set in enumerate(pod_sets):
-        yield from check_dns_label(f"$.spec.podSets[{index}].name", pod_set.name)
-        yield from check_pod_spec(f"$.spec.podSets[{index}].spec", pod_set.spec)
-    today = workload.internal()
-    yield from _check_annotations(workload.metadata.annotations)
-    names = {pod_set.name for pod_set in pod_sets}
-    yield from _check_assignments("$.spec.admission.podSetFlavors", today.status.admission, names)
-    yield from _check_class("$.spec.priorityClassName", today.spec, neighbours)
+    yield from _check_assignments(assignments, workload.status.admission, {pod_set.name for pod_set in pod_sets})
+    yield from _check_class(class_name, workload.spec, neighbours)
 
 
 def _check_annotations(annotations: Mapping[str, str]) -> Iterator[Finding]:
@@ -164,7 +156,7 @@ def _check_class(path: str, spec: kueue.QuotaWorkloadSpec, neighbours: Neighbour
     if reference is None or spec.priority is not None:
         return
     own = reference.kind == "WorkloadPriorityClass"
-    known = neighbours.names(kueue.WorkloadPriorityClass) if own else neighbours.classes.names()
+    known = neighbours.names("WorkloadPriorityClass") if own else neighbours.classes.names()
     if reference.name not in known:
         message = f"there is no {reference.kind} {show(reference.name)}"
         yield Finding(path, message, "", did_you_mean(reference.name, known))
@@ -186,7 +178,5 @@ RULES: dict[type, Any] = {
     kueue.LocalQueue: check_local_queue,
     kueue.ResourceFlavor: check_flavor,
     kueue_versions.ResourceFlavorV1alpha2: check_first_flavor,
-    kueue.QuotaWorkload: check_workload,
-    kueue_versions.QuotaWorkloadV1beta1: check_workload,
-    kueue_versions.QuotaWorkloadV1alpha2: check_first_workload,
+    **dict.fromkeys(_WORKLOADS, check_workload),
 }

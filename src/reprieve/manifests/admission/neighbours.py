@@ -3,73 +3,65 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reprieve.manifests import kueue, scheduling
+from reprieve.manifests import scheduling
 from reprieve.manifests.priorities import PriorityClasses
+from reprieve.model.names import Key
 
 
 class Neighbours:
     """Names of what exists, by kind, and the priority classes."""
 
     def __init__(self, manifests: Iterable[Any] = ()) -> None:
-        self._names: dict[type, dict[tuple[str, str], Any]] = {}
-        self._composites: dict[tuple[str, str], scheduling.PodGroup] = {}
+        self._by_kind: dict[str, dict[Key, Any]] = {}
         for manifest in manifests:
-            self._add(manifest)
-        self.classes = PriorityClasses(self.all(scheduling.PriorityClass))
+            self._of_kind(manifest)[manifest.namespace, manifest.name] = manifest
+        self._resolve_classes()
 
-    def _add(self, manifest: Any) -> None:
-        by_name = self._names.setdefault(type(manifest), {})
-        by_name[manifest.namespace, manifest.name] = manifest
-        if manifest.kind == "CompositePodGroup":
-            self._composites[manifest.namespace, manifest.name] = manifest
+    def _of_kind(self, manifest: Any) -> dict[Key, Any]:
+        return self._by_kind.setdefault(manifest.kind, {})
+
+    def _resolve_classes(self) -> None:
+        self.classes = PriorityClasses(self._by_kind.get("PriorityClass", {}).values())
 
     def put(self, manifest: Any) -> None:
         """One more, or one that has changed."""
-        self._add(manifest)
-        self._refresh(manifest)
+        self._of_kind(manifest)[manifest.namespace, manifest.name] = manifest
+        if manifest.kind == "PriorityClass":
+            self._resolve_classes()
 
     def remove(self, manifest: Any) -> None:
-        place = manifest.namespace, manifest.name
-        self._names.get(type(manifest), {}).pop(place, None)
-        if manifest.kind == "CompositePodGroup":
-            self._composites.pop(place, None)
-        self._refresh(manifest)
-
-    def _refresh(self, manifest: Any) -> None:
-        if type(manifest) is scheduling.PriorityClass:
-            self.classes = PriorityClasses(self.all(scheduling.PriorityClass))
+        self._of_kind(manifest).pop((manifest.namespace, manifest.name), None)
+        if manifest.kind == "PriorityClass":
+            self._resolve_classes()
 
     def beside(self, manifest: Any) -> "Neighbours":
         """What there would be with one more, or one changed: for the rules that look for it among the others."""
         with_it = Neighbours()
-        with_it._names = {**self._names, type(manifest): dict(self._names.get(type(manifest), {}))}
-        with_it._composites = dict(self._composites)
+        with_it._by_kind = {**self._by_kind, manifest.kind: dict(self._of_kind(manifest))}
         with_it.classes = self.classes
         with_it.put(manifest)
         return with_it
 
-    def all(self, kind: type[Any]) -> list[Any]:
-        return list(self._names.get(kind, {}).values())
+    def get(self, kind: str, name: str, namespace: str = "") -> Any | None:
+        return self._by_kind.get(kind, {}).get((namespace, name))
 
-    def get(self, kind: type[Any], name: str, namespace: str = "") -> Any | None:
-        return self._names.get(kind, {}).get((namespace, name))
-
-    def names(self, kind: type[Any]) -> list[str]:
-        return sorted(name for _, name in self._names.get(kind, {}))
+    def names(self, kind: str) -> list[str]:
+        return sorted(name for _, name in self._by_kind.get(kind, {}))
 
     def cohort_circle(self, name: str) -> list[str]:
         """A cohort and its ancestors back to itself; nothing when they end at a root."""
-        return _circle(name, self._parent_of_cohort)
 
-    def _parent_of_cohort(self, name: str) -> str:
-        cohort = self.get(kueue.Cohort, name)
-        return cohort.spec.parent_name if cohort is not None else ""
+        def parent_of(name: str) -> str:
+            above = self.get("Cohort", name)
+            return above.spec.parent_name if above is not None else ""
+
+        return _circle(name, parent_of)
 
     def group_circle(self, group: scheduling.PodGroup) -> list[str]:
         """A composite group and its ancestors back to itself; nothing when they end at a root."""
 
         def parent_of(name: str) -> str:
-            above = self._composites.get((group.namespace, name))
+            above = self.get("CompositePodGroup", name, group.namespace)
             return above.parent if above is not None else ""
 
         return _circle(group.name, parent_of)

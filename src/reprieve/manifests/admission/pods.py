@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from reprieve.manifests import affinity, core, pods
+from reprieve.manifests import core, pods
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, is_label_key
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.meta import LabelSelector, Taint, Toleration
@@ -132,7 +132,7 @@ def check_tolerations(path: str, tolerations: Iterable[Toleration]) -> Iterator[
             yield Finding(f"{place}.effect", found(toleration.effect), right)
 
 
-def _check_affinity(path: str, rules: affinity.Affinity) -> Iterator[Finding]:
+def _check_affinity(path: str, rules: pods.Affinity) -> Iterator[Finding]:
     if rules.node_affinity is not None:
         yield from _check_node_affinity(f"{path}.nodeAffinity", rules.node_affinity)
     for name, pod_affinity in (("podAffinity", rules.pod_affinity), ("podAntiAffinity", rules.pod_anti_affinity)):
@@ -142,7 +142,7 @@ def _check_affinity(path: str, rules: affinity.Affinity) -> Iterator[Finding]:
             yield from check_selector(f"{place}.namespaceSelector", term.namespace_selector)
 
 
-def _pod_terms(path: str, rules: affinity.PodAffinity | None) -> Iterator[tuple[str, affinity.PodAffinityTerm]]:
+def _pod_terms(path: str, rules: pods.PodAffinity | None) -> Iterator[tuple[str, pods.PodAffinityTerm]]:
     if rules is None:
         return
     for index, term in enumerate(rules.required):
@@ -152,7 +152,7 @@ def _pod_terms(path: str, rules: affinity.PodAffinity | None) -> Iterator[tuple[
         yield place, weighted.pod_affinity_term
 
 
-def _check_node_affinity(path: str, rules: affinity.NodeAffinity) -> Iterator[Finding]:
+def _check_node_affinity(path: str, rules: pods.NodeAffinity) -> Iterator[Finding]:
     if rules.required is not None:
         place = f"{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
         if not rules.required.node_selector_terms:
@@ -164,7 +164,7 @@ def _check_node_affinity(path: str, rules: affinity.NodeAffinity) -> Iterator[Fi
         yield from _check_node_term(place, preferred.preference)
 
 
-def _check_node_term(path: str, term: affinity.NodeSelectorTerm) -> Iterator[Finding]:
+def _check_node_term(path: str, term: pods.NodeSelectorTerm) -> Iterator[Finding]:
     for index, requirement in enumerate(term.match_expressions):
         yield from _check_values(f"{path}.matchExpressions[{index}]", requirement.operator, requirement.values)
     for index, requirement in enumerate(term.match_fields):
@@ -197,7 +197,7 @@ def _check_topology_key(path: str, key: str) -> Iterator[Finding]:
         yield Finding(path, found(key), "allowed: the key of a node label, such as topology.kubernetes.io/zone")
 
 
-def _check_spread(path: str, constraints: tuple[affinity.TopologySpreadConstraint, ...]) -> Iterator[Finding]:
+def _check_spread(path: str, constraints: tuple[pods.TopologySpreadConstraint, ...]) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, constraint in enumerate(constraints):
         place = f"{path}[{index}]"

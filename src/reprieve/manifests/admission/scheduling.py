@@ -32,12 +32,12 @@ def check_priority_class(item: scheduling.PriorityClass, neighbours: Neighbours)
 
 def _check_annotations(item: scheduling.PriorityClass) -> Iterator[Finding]:
     annotations = item.metadata.annotations
-    for key, bits in ((scheduling.MINIMUM_PREEMPTABLE_PRIORITY, 32), (scheduling.TOLERATION_SECONDS, 64)):
+    known = {scheduling.MINIMUM_PREEMPTABLE_PRIORITY: 32, scheduling.TOLERATION_SECONDS: 64}
+    for key, bits in known.items():
         text = annotations.get(key)
         if text is not None and parse_integer(text, bits) is None:
             right = f'allowed: a whole number of {bits} bits in quotes, such as "10000"'
             yield Finding(join_path("$.metadata.annotations", key), found(text), right)
-    known = (scheduling.MINIMUM_PREEMPTABLE_PRIORITY, scheduling.TOLERATION_SECONDS)
     for key in annotations:
         if key.startswith(scheduling.TOLERATION_PREFIX) and key not in known:
             path = join_path("$.metadata.annotations", key)
@@ -66,10 +66,8 @@ def check_inline_workload(workload: scheduling.WorkloadV1alpha1, neighbours: Nei
         place = f"$.spec.podGroups[{index}]"
         yield from check_dns_label(f"{place}.name", group.name)
         yield from _check_one(f"{place}.policy", "basic", group.policy.basic, "gang", group.policy.gang)
-    for field, name in (
-        ("priorityClassName", spec.priority_class_name),
-        ("preemptionPriorityClassName", spec.preemption_priority_class_name),
-    ):
+    own, to_preempt = spec.priority_class_name, spec.preemption_priority_class_name
+    for field, name in (("priorityClassName", own), ("preemptionPriorityClassName", to_preempt)):
         if name and neighbours.classes.get(name) is None:
             yield missing_class(f"$.spec.{field}", name, neighbours)
     yield from _check_preemption_priority(spec, neighbours)

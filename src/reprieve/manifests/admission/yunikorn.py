@@ -4,20 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reprieve.manifests import yunikorn
 from reprieve.manifests.admission.metadata import check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, one_of
-from reprieve.manifests.yunikorn import (
-    DEFAULT_DELAY_SECONDS,
-    ROOT,
-    VCORE,
-    Bounds,
-    Limit,
-    Partition,
-    Queue,
-    QueueConfiguration,
-    parse_duration,
-)
 from reprieve.model.resources import CPU, NOTHING, Resources, print_amount
 
 _QUEUE_NAME = re.compile(r"[a-zA-Z0-9_:#/@\-]{1,64}", re.ASCII)
@@ -32,7 +22,7 @@ _KNOWN = (*_PROPERTIES, "preemption.delay", "priority.offset", _QUOTA_DELAY)
 _OFFSET = re.compile(r"[+-]?\d{1,10}", re.ASCII)
 
 
-def check(configuration: QueueConfiguration, _: Neighbours) -> Iterator[Finding]:
+def check(configuration: yunikorn.QueueConfiguration, _: Neighbours) -> Iterator[Finding]:
     if not configuration.partitions:
         yield Finding("$.partitions", "found []", "it must be a list of at least 1")
     yield from check_unique("$.partitions", [partition.name for partition in configuration.partitions])
@@ -40,12 +30,12 @@ def check(configuration: QueueConfiguration, _: Neighbours) -> Iterator[Finding]
         yield from _check_partition(f"$.partitions[{index}]", partition)
 
 
-def _check_partition(path: str, partition: Partition) -> Iterator[Finding]:
+def _check_partition(path: str, partition: yunikorn.Partition) -> Iterator[Finding]:
     yield from _check_limits(f"{path}.limits", partition.limits)
     if not partition.queues:
         yield Finding(f"{path}.queues", "missing", "it must be a list of at least 1")
     # A single root may be left out; then the queues listed are its children.
-    named = [queue for queue in partition.queues if queue.name.lower() == ROOT]
+    named = [queue for queue in partition.queues if queue.name.lower() == yunikorn.ROOT]
     if named and len(partition.queues) > 1:
         right = "allowed: one root with all other queues below it, or no root at all"
         yield Finding(f"{path}.queues", "root beside other queues", right)
@@ -57,7 +47,7 @@ def _check_partition(path: str, partition: Partition) -> Iterator[Finding]:
         yield from _check_tree(place, queue, NOTHING)[1]
 
 
-def _check_names(path: str, queues: tuple[Queue, ...]) -> Iterator[Finding]:
+def _check_names(path: str, queues: tuple[yunikorn.Queue, ...]) -> Iterator[Finding]:
     yield from check_unique(f"{path}.queues", [queue.name.lower() for queue in queues])
     for index, queue in enumerate(queues):
         if not _QUEUE_NAME.fullmatch(queue.name):
@@ -65,7 +55,7 @@ def _check_names(path: str, queues: tuple[Queue, ...]) -> Iterator[Finding]:
             yield Finding(f"{path}.queues[{index}].name", found(queue.name), right)
 
 
-def _check_queue(path: str, queue: Queue, *, root: bool = False) -> Iterator[Finding]:
+def _check_queue(path: str, queue: yunikorn.Queue, *, root: bool = False) -> Iterator[Finding]:
     if root and queue.resources.max:
         right = "allowed: nothing, the maximum of root is what the nodes have"
         yield Finding(f"{path}.resources.max", "set on root", right)
@@ -100,22 +90,22 @@ def _check_properties(path: str, properties: dict[str, str], *, leaf: bool, root
 def _check_delay(path: str, properties: dict[str, str]) -> Iterator[Finding]:
     """The design: a delay that is no duration, or not above zero, counts as the default."""
     delay = properties.get("preemption.delay")
-    seconds = parse_duration(delay) if delay is not None else DEFAULT_DELAY_SECONDS
+    seconds = yunikorn.parse_duration(delay) if delay is not None else yunikorn.DEFAULT_DELAY_SECONDS
     if seconds is None or seconds <= 0:
-        right = f"allowed: a duration above 0 such as 45s or 1m30s; {DEFAULT_DELAY_SECONDS:.0f}s is used"
+        right = f"allowed: a duration above 0 such as 45s or 1m30s; {yunikorn.DEFAULT_DELAY_SECONDS:.0f}s is used"
         yield Finding(join_path(path, "preemption.delay"), found(delay), right, severity="warning")
 
 
 def _check_quota_delay(path: str, properties: dict[str, str]) -> Iterator[Finding]:
     """Zero is allowed here: it is how quota preemption is switched off."""
     delay = properties.get(_QUOTA_DELAY)
-    seconds = parse_duration(delay) if delay is not None else 0
+    seconds = yunikorn.parse_duration(delay) if delay is not None else 0
     if seconds is None or seconds < 0:
         right = "allowed: a duration such as 45s or 1m30s; this queue's quota is not enforced by preemption"
         yield Finding(join_path(path, _QUOTA_DELAY), found(delay), right, severity="warning")
 
 
-def _check_limits(path: str, limits: tuple[Limit, ...]) -> Iterator[Finding]:
+def _check_limits(path: str, limits: tuple[yunikorn.Limit, ...]) -> Iterator[Finding]:
     for index, limit in enumerate(limits):
         place = f"{path}[{index}]"
         if not limit.users and not limit.groups:
@@ -124,7 +114,7 @@ def _check_limits(path: str, limits: tuple[Limit, ...]) -> Iterator[Finding]:
             yield Finding(place, "limits nothing", "allowed: maxresources, maxapplications, or both")
 
 
-def _check_tree(path: str, queue: Queue, above: Resources) -> tuple[Resources, list[Finding]]:
+def _check_tree(path: str, queue: yunikorn.Queue, above: Resources) -> tuple[Resources, list[Finding]]:
     """Guarantees and maxima down one branch; gives what the branch guarantees in all.
 
     A guarantee fits in the queue's maximum and in those above it; what the children guarantee fits in the queue's own.
@@ -147,13 +137,13 @@ def _check_tree(path: str, queue: Queue, above: Resources) -> tuple[Resources, l
     return _smaller({**total, **guaranteed}, bound), findings
 
 
-def _check_bounds(path: str, bounds: Bounds) -> list[Finding]:
+def _check_bounds(path: str, bounds: yunikorn.Bounds) -> list[Finding]:
     guaranteed, maximum = bounds.guaranteed or NOTHING, bounds.max or NOTHING
     return _check_within(f"{path}.guaranteed", guaranteed, maximum, "its maximum")
 
 
 def _check_children(
-    path: str, total: Resources, queue: Queue, guaranteed: Resources, bound: Resources
+    path: str, total: Resources, queue: yunikorn.Queue, guaranteed: Resources, bound: Resources
 ) -> Iterator[Finding]:
     """What the children guarantee in all; where the queue has a guarantee of its own, that is the bound to meet."""
     own = queue.resources.max or NOTHING
@@ -188,7 +178,7 @@ def _without(amounts: Resources, other: Resources) -> Resources:
 
 
 def _written(name: str) -> str:
-    return VCORE if name == CPU else name
+    return yunikorn.VCORE if name == CPU else name
 
 
-RULES: dict[type, Any] = {QueueConfiguration: check}
+RULES: dict[type, Any] = {yunikorn.QueueConfiguration: check}

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from reprieve.engine.nodes.reach import tolerates
-from reprieve.manifests.affinity import NodeSelectorRequirement, NodeSelectorTerm
 from reprieve.manifests.kueue import ResourceFlavor
-from reprieve.manifests.pods import PodSpec
+from reprieve.manifests.pods import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 
 
 def suits(flavor: ResourceFlavor, spec: PodSpec) -> bool:

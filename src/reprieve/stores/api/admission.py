@@ -1,45 +1,38 @@
 """Admission on every write: reading, and what the designs and Kubernetes refuse.
 
 1. What cannot be read as its kind is refused with every mistake named.
-2. What the rules of `objects.admission` find is refused; warnings are not.
+2. What the rules of `manifests.admission` find is refused; warnings are not.
 3. What was wrong before is not held against a change of something else: a pod whose class has gone can still be
    changed, or it could never be ended.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from reprieve.manifests import kinds
 from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
+from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.kinds import READERS
-from reprieve.manifests.loading import LoadedObject
+from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, Origin
-from reprieve.manifests.reader import Reader
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api import served
-from reprieve.stores.api.refusals import invalid
+from reprieve.stores.errors import invalid
 from reprieve.stores.records import Record, WatchEvent
 
 _ORIGIN = Origin("store", 0)
 _IN_TREES = (kinds.COHORTS, kinds.COMPOSITE_POD_GROUPS)
-_LOOKED_AT = (
+LOOKED_AT = (
     *(kinds.PRIORITY_CLASSES, kinds.RESOURCE_FLAVORS, kinds.CLUSTER_QUEUES, kinds.WORKLOAD_PRIORITY_CLASSES),
     *_IN_TREES,
 )
 """What rules look at besides the object itself; the rest need not be remembered twice."""
 
 
-class Typed(NamedTuple):
-    """An object as it was written, and as it counts."""
-
-    written: Any
-    manifest: Any
-
-
-def read(resource: Resource, data: dict[str, Any]) -> Typed:
+def read(resource: Resource, data: dict[str, Any]) -> LoadedObject:
     """An object as its kind, or everything that is wrong with it: for decisions, and for those who act on it."""
     reader = READERS[data["apiVersion"], resource.kind]
     try:
@@ -49,17 +42,17 @@ def read(resource: Resource, data: dict[str, Any]) -> Typed:
     findings = served.mistakes(data, reader.written)
     if findings:
         raise invalid(resource, _name(data), findings)
-    return Typed(written, reader.internal(written))
+    return LoadedObject(reader.internal(written), written, _ORIGIN)
 
 
-def read_raw(resource: Resource, raw: bytes, data: dict[str, Any]) -> Typed:
+def read_raw(resource: Resource, raw: bytes, data: dict[str, Any]) -> LoadedObject:
     """The same from bytes, which is faster; what is wrong is looked for in the data."""
     reader = READERS[data["apiVersion"], resource.kind]
     try:
         written = reader.json.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         raise invalid(resource, _name(data), _mistakes(data, reader)) from None
-    return Typed(written, reader.internal(written))
+    return LoadedObject(reader.internal(written), written, _ORIGIN)
 
 
 def _mistakes(data: dict[str, Any], reader: Reader) -> list[Finding]:
@@ -80,24 +73,19 @@ def _name(data: dict[str, Any]) -> str:
 class AdmissionChecks:
     """The rules, with what they have to know about everything else that exists."""
 
-    def __init__(self) -> None:
-        self.neighbours = Neighbours()
-
-    def put_all(self, resource: Resource, records: Iterable[Record]) -> None:
-        if resource in _LOOKED_AT:
-            for record in records:
-                self.neighbours.put(record.manifest)
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.neighbours = Neighbours(record.manifest for record in records)
 
     def follow(self, event: WatchEvent) -> None:
         """Something has happened that rules may have to know."""
-        if event.record.resource not in _LOOKED_AT:
+        if event.record.resource not in LOOKED_AT:
             return
         if event.type == "DELETED":
             self.neighbours.remove(event.record.manifest)
         else:
             self.neighbours.put(event.record.manifest)
 
-    def check(self, resource: Resource, typed: Typed, old: Record | None = None) -> None:
+    def check(self, resource: Resource, typed: LoadedObject, old: Record | None = None) -> None:
         """Refuse what is wrong with an object, new or changed."""
         findings = self._errors(resource, typed, old)
         if findings and old is not None:
@@ -106,16 +94,13 @@ class AdmissionChecks:
         if findings:
             raise invalid(resource, typed.manifest.name, findings)
 
-    def _errors(self, resource: Resource, typed: Typed, old: Record | None) -> list[Finding]:
-        entry = LoadedObject(typed.manifest, typed.written, _ORIGIN)
+    def _errors(self, resource: Resource, typed: LoadedObject, old: Record | None) -> list[Finding]:
         neighbours = self.neighbours
         if resource in _IN_TREES:
             neighbours = neighbours.beside(typed.manifest)
-        found = admit(entry, neighbours, old.manifest if old is not None else None)
+        found = admit(typed, neighbours, old.manifest if old is not None else None)
         return [finding for finding in found if finding.severity == "error"]
 
 
-def _typed_of(record: Record) -> Typed:
-    reader = record.reader()
-    written = reader.json.decode(record.raw)
-    return Typed(written, reader.internal(written))
+def _typed_of(record: Record) -> LoadedObject:
+    return LoadedObject(record.manifest, record.reader().json.decode(record.raw), _ORIGIN)

@@ -44,7 +44,9 @@ def _fill(data: Data, defaults: Mapping[str, Any]) -> None:
 def first_status(resource: Resource, data: Data, typed: Any) -> None:
     """The status of a new object: nobody but its controllers gives it one. Nodes alone register with theirs."""
     if resource is NODES:
-        _fill_node_status(data)
+        status = data.get("status", {})
+        if "capacity" in status:
+            status.setdefault("allocatable", status["capacity"])
         return
     data.pop("status", None)
     data |= copy.deepcopy(dict(resource.begins))
@@ -67,21 +69,12 @@ def quality_of_service(pod: Pod) -> str:
 
 
 def _fill_requests(data: Data, typed: Pod) -> None:
+    """A limit without a request is one."""
     for group, containers in (("containers", typed.spec.containers), ("initContainers", typed.spec.init_containers)):
         for index, container in enumerate(containers):
             if container.resources.limits:
-                _limits_are_requests(data["spec"][group][index]["resources"])
-
-
-def _limits_are_requests(resources: Data) -> None:
-    """A limit without a request is one."""
-    resources["requests"] = {**resources["limits"], **resources.get("requests", {})}
-
-
-def _fill_node_status(data: Data) -> None:
-    status = data.get("status", {})
-    if "capacity" in status:
-        status.setdefault("allocatable", status["capacity"])
+                resources = data["spec"][group][index]["resources"]
+                resources["requests"] = {**resources["limits"], **resources.get("requests", {})}
 
 
 def _fill_namespace(data: Data, _: Any) -> None:

@@ -1,19 +1,19 @@
 """What may not be changed once an object exists, kind by kind. Everything that may not is named at once."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from reprieve.manifests.core import Controller, Job
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.meta import Manifest
 from reprieve.manifests.pods import Pod
-from reprieve.manifests.problems import Finding, found
+from reprieve.manifests.problems import Finding, found, show
 from reprieve.manifests.resource import Resource
 from reprieve.model.conditions import has_condition
-from reprieve.stores.api.refusals import invalid
+from reprieve.stores.errors import invalid
 
 Data = dict[str, Any]
-_FIXED = "the field cannot be changed"
 
 
 def check_update(resource: Resource, new: Data, before: Data) -> None:
@@ -29,11 +29,8 @@ def _fixed(path: str, new: Data, before: Data, names: tuple[str, ...]) -> Iterat
     for name in names:
         if new.get(name) != before.get(name):
             value = found(new[name]) if name in new else "missing"
-            yield Finding(f"{path}.{name}", value, f"{_FIXED}: it was {_was(before, name)}")
-
-
-def _was(before: Data, name: str) -> str:
-    return found(before[name]).removeprefix("found ") if name in before else "not set"
+            was = show(before[name]) if name in before else "not set"
+            yield Finding(f"{path}.{name}", value, f"the field cannot be changed: it was {was}")
 
 
 # Pods
@@ -42,15 +39,14 @@ def _was(before: Data, name: str) -> str:
 def _check_pod(new: Data, before: Data) -> Iterator[Finding]:
     """Images, a shorter deadline, more tolerations; behind a gate also a narrower choice of nodes; no more."""
     spec, old = new["spec"], before["spec"]
-    gated = bool(old.get("schedulingGates"))
     handled: dict[str, Callable[[Data, Data], Iterator[Finding]]] = {
         "containers": _check_containers,
-        "initContainers": _check_init_containers,
+        "initContainers": partial(_check_containers, group="initContainers"),
         "tolerations": _check_tolerations,
         "activeDeadlineSeconds": _check_deadline,
         "terminationGracePeriodSeconds": _check_grace,
     }
-    if gated:
+    if old.get("schedulingGates"):
         handled |= {"schedulingGates": _check_gates, "nodeSelector": _check_node_selector, "affinity": _check_affinity}
     for name in sorted({*spec, *old}):
         if spec.get(name) != old.get(name):
@@ -67,17 +63,11 @@ def _check_containers(spec: Data, old: Data, group: str = "containers") -> Itera
         yield from _fixed(f"$.spec.{group}[{index}]", container, was, names)
 
 
-def _check_init_containers(spec: Data, old: Data) -> Iterator[Finding]:
-    yield from _check_containers(spec, old, "initContainers")
-
-
 def _check_tolerations(spec: Data, old: Data) -> Iterator[Finding]:
     """More of them, or for longer or shorter."""
     kept = [_timeless(toleration) for toleration in spec.get("tolerations", [])]
-    for toleration in old.get("tolerations", []):
-        if _timeless(toleration) not in kept:
-            yield Finding("$.spec.tolerations", "one of them is missing", "allowed: all from before, and more")
-            return
+    if any(_timeless(toleration) not in kept for toleration in old.get("tolerations", [])):
+        yield Finding("$.spec.tolerations", "one of them is missing", "allowed: all from before, and more")
 
 
 def _timeless(toleration: Data) -> Data:
@@ -145,13 +135,12 @@ def _check_job(new: Data, before: Data) -> Iterator[Finding]:
     yield from _fixed("$.spec", spec, old, _JOB_FIXED)
     waiting = old.get("suspend") and "startTime" not in before.get("status", {})
     template, was = spec["template"], old["template"]
-    if not waiting:
+    if waiting:
+        names = tuple(sorted({*template["spec"], *was["spec"]} - set(_DIRECTIVES)))
+        yield from _fixed("$.spec.template.spec", template["spec"], was["spec"], names)
+    elif template != was:
         right = "the template can be changed only while the Job is suspended and has not started"
-        if template != was:
-            yield Finding("$.spec.template", "it has changed", right)
-        return
-    names = tuple(sorted({*template["spec"], *was["spec"]} - set(_DIRECTIVES)))
-    yield from _fixed("$.spec.template.spec", template["spec"], was["spec"], names)
+        yield Finding("$.spec.template", "it has changed", right)
 
 
 def _check_controller(new: Data, before: Data) -> Iterator[Finding]:

@@ -48,9 +48,8 @@ class Operation(NamedTuple):
 def json_patch(document: Any, operations: Any) -> Any:
     """The document after all operations; it and the operations stay as they are."""
     if not isinstance(operations, list):
-        raise BadPatch(
-            f'a JSON patch is a list of operations, such as [{{"op": "remove", "path": "/a"}}]; {_got(operations)}'
-        )
+        right = 'a JSON patch is a list of operations, such as [{"op": "remove", "path": "/a"}]'
+        raise BadPatch(f"{right}; this is {show(operations)}")
     if len(operations) > MOST_OPERATIONS:
         raise TooLarge(f"a JSON patch has at most {MOST_OPERATIONS} operations; this one has {len(operations)}")
     checked = [_checked(number, operation) for number, operation in enumerate(operations, 1)]
@@ -61,9 +60,8 @@ def json_patch(document: Any, operations: Any) -> Any:
         if operation.op == "copy":
             allowance -= len(msgspec.json.encode(_source(root, operation)))
             if allowance < 0:
-                raise TooLarge(
-                    f"a JSON patch copies at most {MOST_COPIED} bytes; operation {operation.number} goes beyond"
-                )
+                beyond = f"operation {operation.number} goes beyond"
+                raise TooLarge(f"a JSON patch copies at most {MOST_COPIED} bytes; {beyond}")
         _OPERATIONS[operation.op](root, operation)
     return root[""]
 
@@ -89,7 +87,7 @@ def equal(left: Any, right: Any) -> bool:
 
 def _checked(number: int, operation: Any) -> Operation:
     if not isinstance(operation, Mapping):
-        raise BadPatch(f"operation {number}: an operation is an object with op and path; {_got(operation)}")
+        raise BadPatch(f"operation {number}: an operation is an object with op and path; this is {show(operation)}")
     op: Any = operation.get("op")
     path: Any = operation.get("path")
     if not isinstance(op, str) or op not in _NEEDS:
@@ -122,10 +120,6 @@ def _steps(place: str, name: str, pointer: Any) -> Iterator[str]:
 
 def _place(number: int, op: str, path: str | None = None) -> str:
     return f"operation {number} ({op})" if path is None else f"operation {number} ({op} {show(path)})"
-
-
-def _got(value: Any) -> str:
-    return f"this is {show(value)}"
 
 
 # Following pointers
@@ -189,22 +183,13 @@ def _take(root: dict[str, Any], operation: Operation) -> Any:
     if not operation.source:
         raise operation.failed("the whole document cannot be removed; name a part of it")
     node, step = _parent(root, operation, operation.source)
-    place = _existing(node, step, operation, operation.source[:-1])
+    place = _existing(node, step, operation, operation.source[:-1])  # first: what is no object or list has no pop
     return node.pop(place)
-
-
-def _add(root: dict[str, Any], operation: Operation) -> None:
-    _put(root, operation, copied(operation.value))
-
-
-def _remove(root: dict[str, Any], operation: Operation) -> None:
-    _take(root, operation)
 
 
 def _replace(root: dict[str, Any], operation: Operation) -> None:
     node, step = _parent(root, operation, operation.steps)
-    place = _existing(node, step, operation, operation.steps[:-1])
-    node[place] = copied(operation.value)
+    node[_existing(node, step, operation, operation.steps[:-1])] = copied(operation.value)
 
 
 def _move(root: dict[str, Any], operation: Operation) -> None:
@@ -216,21 +201,17 @@ def _move(root: dict[str, Any], operation: Operation) -> None:
         _put(root, operation, _take(root, operation))
 
 
-def _copy(root: dict[str, Any], operation: Operation) -> None:
-    _put(root, operation, copied(_source(root, operation)))
-
-
 def _test(root: dict[str, Any], operation: Operation) -> None:
     there = _source(root, operation)
     if not equal(there, operation.value):
         raise operation.failed(f"the test fails: there is {show(there)}, and it expects {show(operation.value)}")
 
 
-_OPERATIONS: dict[str, Callable[[dict[str, Any], Operation], None]] = {
-    "add": _add,
-    "remove": _remove,
-    "replace": _replace,
+_OPERATIONS: dict[str, Callable[[dict[str, Any], Operation], object]] = {
+    "add": lambda root, operation: _put(root, operation, copied(operation.value)),
+    "copy": lambda root, operation: _put(root, operation, copied(_source(root, operation))),
     "move": _move,
-    "copy": _copy,
+    "remove": _take,
+    "replace": _replace,
     "test": _test,
 }

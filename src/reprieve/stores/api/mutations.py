@@ -1,12 +1,19 @@
-"""What the designs change in an object that is being created. Pure: data in, whether it was changed out.
+"""What admission changes in an object that is being created: queues hold it back, its priority class gives it a number.
 
 A store that admits objects itself calls these; before a store that does not, a webhook does.
 """
 
 from typing import Any
 
+from reprieve.manifests.kinds import PODS
+from reprieve.manifests.kueue import QUEUE_NAME_LABEL
+from reprieve.manifests.pods import PodSpec
+from reprieve.manifests.priorities import PriorityClasses
+from reprieve.manifests.problems import did_you_mean
+from reprieve.manifests.resource import Resource
+from reprieve.stores.errors import forbidden
+
 Data = dict[str, Any]
-QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 ADMISSION_GATE = "kueue.x-k8s.io/admission"
 
 
@@ -42,8 +49,38 @@ def mutate(data: Data) -> bool:
 
 
 def _queued(data: Data) -> bool:
-    return bool(data["metadata"].get("labels", {}).get(QUEUE_NAME))
+    return bool(data["metadata"].get("labels", {}).get(QUEUE_NAME_LABEL))
 
 
 def _controlled(data: Data) -> bool:
     return any(owner.get("controller") for owner in data["metadata"].get("ownerReferences", []))
+
+
+def resolve_priority(pod: Data, spec: PodSpec, classes: PriorityClasses) -> None:
+    """Nobody gives himself a priority: a number that is not that of the class is refused."""
+    name = pod["metadata"]["name"]
+    resolved = classes.resolve(spec.priority_class_name)
+    if not resolved.found:
+        near = did_you_mean(spec.priority_class_name, classes.names())
+        why = f'there is no PriorityClass "{spec.priority_class_name}"'
+        raise forbidden(PODS, name, f"{why}; {near}" if near else why)
+    source = f'the PriorityClass "{resolved.class_name}"' if resolved.class_name else "no PriorityClass"
+    if spec.priority not in (None, resolved.value):
+        why = f"spec.priority is {spec.priority}, but {source} gives {resolved.value}"
+        raise forbidden(PODS, name, f"{why}: name a class of that value, or leave the number out")
+    if spec.preemption_policy not in (None, resolved.preemption_policy):
+        why = f"spec.preemptionPolicy is {spec.preemption_policy}, but {source} gives {resolved.preemption_policy}"
+        raise forbidden(PODS, name, why)
+    given = pod["spec"]
+    given["priority"] = resolved.value
+    given["preemptionPolicy"] = resolved.preemption_policy
+    if resolved.class_name:
+        given["priorityClassName"] = resolved.class_name
+
+
+def keep_priority(resource: Resource, new: Data, before: Data) -> None:
+    """A pod that is replaced without saying its priority keeps it: the class was asked once, when it was made."""
+    if resource is PODS and isinstance(new.get("spec"), dict):
+        for field in ("priorityClassName", "priority", "preemptionPolicy"):
+            if field in before["spec"]:
+                new["spec"].setdefault(field, before["spec"][field])

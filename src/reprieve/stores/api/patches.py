@@ -7,23 +7,13 @@ goes on to change the result in place has to copy that part first.
 from collections.abc import Mapping
 from typing import Any
 
+from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.problems import one_of, show
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api.json_patch import BadPatch, PatchFailed, json_patch
 from reprieve.stores.api.strategic import strategic_merge
 from reprieve.stores.errors import UnsupportedMediaType
 from reprieve.stores.protocol import PatchType
-
-__all__ = [
-    "MEDIA_TYPES",
-    "BadPatch",
-    "PatchFailed",
-    "UnsupportedPatch",
-    "apply_patch",
-    "json_patch",
-    "merge_patch",
-    "patch_type",
-]
 
 MEDIA_TYPES: dict[str, PatchType] = {
     "application/json-patch+json": "json",
@@ -33,6 +23,7 @@ MEDIA_TYPES: dict[str, PatchType] = {
 }
 # Operation by operation a JSON patch could make deeper data than anybody reads or writes.
 DEEPEST = 200
+_TOO_DEEP = f"the patch makes the object nested too deeply; allowed: {DEEPEST} levels"
 
 
 class UnsupportedPatch(UnsupportedMediaType):
@@ -56,11 +47,9 @@ def apply_patch(document: Mapping[str, Any] | None, patch: Any, kind: PatchType,
     if document is None and kind != "apply":
         raise PatchFailed("there is nothing to patch; only an apply patch makes a new object")
     if kind == "strategic" and resource.custom:
-        raise UnsupportedPatch(
-            f"{resource.full_name} takes no strategic merge patch; {one_of(_for_custom_resources())}",
-            group=resource.group,
-            kind=resource.plural,
-        )
+        others = one_of(media_type for media_type, other in MEDIA_TYPES.items() if other != "strategic")
+        why = f"{resource.full_name} takes no strategic merge patch; {others}"
+        raise UnsupportedPatch(why, group=resource.group, kind=resource.plural)
     if kind != "json" and not isinstance(patch, Mapping):
         raise BadPatch(f"a {kind} patch is an object with the fields to change; this is {show(patch)}")
     try:
@@ -69,24 +58,17 @@ def apply_patch(document: Mapping[str, Any] | None, patch: Any, kind: PatchType,
         raise BadPatch(_TOO_DEEP) from None
 
 
-_TOO_DEEP = f"the patch makes the object nested too deeply; allowed: {DEEPEST} levels"
-
-
-def _for_custom_resources() -> list[str]:
-    return [media_type for media_type, kind in MEDIA_TYPES.items() if kind != "strategic"]
-
-
 def _patched(document: Mapping[str, Any], patch: Any, kind: PatchType, resource: Resource) -> dict[str, Any]:
     match kind:
         case "json":
             return _still_an_object(json_patch(document, patch))
         case "merge":
-            merged: dict[str, Any] = merge_patch(document, patch)
-            return merged
+            return dict(merge_patch(document, patch))
         case "strategic":
             return strategic_merge(document, patch, resource)
         case "apply":
-            return strategic_merge(document, _without_nulls(patch), resource)
+            # A null says nothing here: clients send `creationTimestamp: null` and mean no harm.
+            return strategic_merge(document, drop_nulls(patch), resource)
 
 
 def _still_an_object(patched: Any) -> dict[str, Any]:
@@ -117,10 +99,3 @@ def merge_patch(document: Any, patch: Any) -> Any:
         else:
             merged[name] = merge_patch(merged.get(name), value)
     return merged
-
-
-def _without_nulls(value: Any) -> Any:
-    """A null in what is applied says nothing: clients send `creationTimestamp: null` and mean no harm."""
-    if isinstance(value, Mapping):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
-    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value

@@ -4,13 +4,16 @@ A selector is compiled once and then asked about many objects. Parts are joined 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+import msgspec
 
 from reprieve.manifests.admission.metadata import is_label_key, is_label_value
 from reprieve.manifests.problems import did_you_mean, one_of, show
 from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import BadRequest
+from reprieve.stores.records import Record
 
 LabelPredicate = Callable[[Mapping[str, str]], bool]
 ObjectPredicate = Callable[[Mapping[str, Any]], bool]
@@ -138,3 +141,26 @@ def _text(value: Any, otherwise: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if value not in (None, "") else otherwise
+
+
+# Records, without keeping them decoded
+
+
+class _Metadata(msgspec.Struct):
+    labels: dict[str, str] = {}
+
+
+class _Labelled(msgspec.Struct):
+    metadata: _Metadata
+
+
+_LABELS = msgspec.json.Decoder(_Labelled)
+_DATA = msgspec.json.Decoder()
+
+
+def select(records: Iterable[Record], resource: Resource, labels: str, fields: str) -> Iterator[Record]:
+    if not fields:
+        by_labels = label_selector(labels)
+        return (record for record in records if by_labels(_LABELS.decode(record.raw).metadata.labels))
+    matches = matcher(resource, labels, fields)
+    return (record for record in records if matches(_DATA.decode(record.raw)))

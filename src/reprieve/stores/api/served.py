@@ -10,9 +10,8 @@ import msgspec
 
 from reprieve.manifests import core, pods
 from reprieve.manifests.diagnosis import diagnose
-from reprieve.manifests.meta import Count, LabelSelector, Manifest, Model, ObjectMeta, PositiveCount
+from reprieve.manifests.meta import Count, LabelSelector, Manifest, Model, ObjectMeta, PositiveCount, Reader
 from reprieve.manifests.problems import Finding, found
-from reprieve.manifests.reader import Reader
 
 RestartPolicy = Literal["Always", "OnFailure", "Never"]
 

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from reprieve.manifests.merge_keys import SET, Field, Fields
 from reprieve.manifests.problems import join_path, one_of, show
-from reprieve.manifests.resource import Resource
+from reprieve.manifests.resource import SET, Field, Fields, Resource
 from reprieve.stores.api.json_patch import BadPatch
 
 _DIRECTIVE, _RETAIN = "$patch", "$retainKeys"

@@ -1,4 +1,4 @@
-"""Memory and file together: what exists, what happened, and who is told.
+"""Memory and file together: all objects at their last version, what happened, and who is told.
 
 1. Versions are one sequence for all kinds.
 2. What has happened is written to the file first, then shown in memory, then told to those who watch.
@@ -7,22 +7,83 @@
 
 import sqlite3
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
 from reprieve.manifests.kinds import RESOURCES
 from reprieve.manifests.resource import Resource
-from reprieve.stores.api.refusals import too_old
-from reprieve.stores.embedded.memory import ObjectsOfKind
 from reprieve.stores.embedded.sqlite import Database, Revision
-from reprieve.stores.errors import Unavailable
+from reprieve.stores.errors import Expired, Unavailable, too_old
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import Record, WatchEvent
 
 KEEP = 10_000
 """How many versions a watch may come late, unless somebody says otherwise."""
 _BATCHES = 10
+LONGEST_BACKLOG = 100_000
+"""How many events a watch may be behind; then it has to list again, or it would fill the memory."""
+
+
+class ObjectsOfKind:
+    """The objects of one kind, and the watches on them."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self._spaces: dict[str, dict[str, Record]] = {}
+        self._watches: list[tuple[str, Watch]] = []
+
+    def get(self, namespace: str, name: str) -> Record | None:
+        return self._spaces.get(namespace, {}).get(name)
+
+    def records(self, namespace: str = "") -> Iterator[Record]:
+        """In one namespace or, when it is empty, in all."""
+        if namespace or not self.resource.namespaced:
+            return iter(self._spaces.get(namespace, {}).values())
+        return (record for space in self._spaces.values() for record in space.values())
+
+    def __len__(self) -> int:
+        return sum(len(space) for space in self._spaces.values())
+
+    def put(self, record: Record) -> None:
+        self._spaces.setdefault(record.namespace, {})[record.name] = record
+
+    def remove(self, record: Record) -> None:
+        space = self._spaces[record.namespace]
+        del space[record.name]
+        if not space:
+            del self._spaces[record.namespace]
+
+    def watch(self, watch: Watch, namespace: str, missed: Iterable[WatchEvent]) -> None:
+        """Begin with what was missed; from now on the watch gets what happens."""
+        for event in missed:
+            if namespace in ("", event.record.namespace):
+                watch.feed(event)
+        self._watches = [*self._open_watches(), (namespace, watch)]
+
+    def tell(self, event: WatchEvent) -> None:
+        for namespace, watch in self._open_watches():
+            if namespace in ("", event.record.namespace):
+                _feed(watch, event)
+        self._watches = self._open_watches()
+
+    def _open_watches(self) -> list[tuple[str, Watch]]:
+        return [each for each in self._watches if not each[1].closed]
+
+    def fail(self, failure: Exception) -> None:
+        """Nothing more will come, for anybody."""
+        for _, watch in self._watches:
+            watch.fail(failure)
+        self._watches = []
+
+
+def _feed(watch: Watch, event: WatchEvent) -> None:
+    """Tell a watch what happened, unless it has fallen too far behind: then it ends here."""
+    if len(watch) < LONGEST_BACKLOG:
+        watch.feed(event)
+    else:
+        watch.fail(Expired(f"the watch is {LONGEST_BACKLOG} events behind: list again"))
+        watch.closed = True
 
 
 class Journal:
@@ -64,9 +125,6 @@ class Journal:
         if self._closed:
             raise Unavailable("the store is closed")
         return self._by_kind[resource.full_name]
-
-    def all_kinds(self) -> Sequence[ObjectsOfKind]:
-        return tuple(self._by_kind.values())
 
     def commit(self, events: Sequence[WatchEvent]) -> None:
         """Make it so, all of it or nothing. The records have the next versions."""
@@ -112,25 +170,10 @@ class Journal:
         self._database.close()
 
 
-def _record(resource: Resource, revision: Revision) -> Record:
-    return Record(
-        resource,
-        revision.body,
-        namespace=revision.namespace,
-        name=revision.name,
-        uid=revision.uid,
-        version=revision.version,
-    )
+def _record(resource: Resource, row: Revision) -> Record:
+    return Record(resource, row.body, namespace=row.namespace, name=row.name, uid=row.uid, version=row.version)
 
 
 def _revision(event: WatchEvent) -> Revision:
-    record = event.record
-    return Revision(
-        record.version,
-        record.resource.full_name,
-        record.namespace,
-        record.name,
-        record.uid,
-        event.type,
-        record.raw,
-    )
+    kind, record = event
+    return Revision(record.version, record.resource.full_name, *record.key, record.uid, kind, record.raw)

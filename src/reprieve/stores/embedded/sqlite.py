@@ -67,7 +67,7 @@ class Database:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        self._lock = None if self.path == IN_MEMORY else _Lock(Path(self.path))
+        self._lock = None if self.path == IN_MEMORY else _lock(Path(self.path))
         try:
             self._connection = _connect(self.path)
         except BaseException:
@@ -111,33 +111,29 @@ class Database:
 
     def _unlock(self) -> None:
         if self._lock is not None:
-            self._lock.release()
+            os.close(self._lock)
 
 
-class _Lock:
-    """A lock on a file beside the database, that the system frees when its process ends."""
+def _lock(path: Path) -> int:
+    """Open and lock a file beside the database; the system frees it when its process ends, however it does."""
+    # Imported here: a machine without it can still plan and simulate.
+    import fcntl
 
-    def __init__(self, path: Path) -> None:
-        # Imported here: a machine without it can still plan and simulate.
-        import fcntl
-
-        place = path.with_name(path.name + ".lock")
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise DataError(f"{place} cannot be opened: {error.strerror}") from error
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.read(self._file, 32).decode(errors="replace").strip()
-            os.close(self._file)
-            raise DataError(f"{path} is in use by {f'process {holder}' if holder else 'another process'}") from error
-        os.ftruncate(self._file, 0)
-        os.write(self._file, f"{os.getpid()}\n".encode())
-
-    def release(self) -> None:
-        os.close(self._file)
+    place = path.with_name(path.name + ".lock")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise DataError(f"{place} cannot be opened: {error.strerror}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.read(file, 32).decode(errors="replace").strip()
+        os.close(file)
+        raise DataError(f"{path} is in use by {f'process {holder}' if holder else 'another process'}") from error
+    os.ftruncate(file, 0)
+    os.write(file, f"{os.getpid()}\n".encode())
+    return file
 
 
 def _connect(path: str) -> sqlite3.Connection:

@@ -9,20 +9,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reprieve.manifests.kinds import EVENTS
+from reprieve.manifests.kinds import EVENTS, NAMESPACES, PRIORITY_CLASSES
+from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.api.patches import apply_patch
-from reprieve.stores.api.selection import select
-from reprieve.stores.embedded.binding import bind
-from reprieve.stores.embedded.bootstrap import create_what_always_exists
+from reprieve.stores.api.selectors import select
 from reprieve.stores.embedded.commits import KEEP, Journal
-from reprieve.stores.embedded.eviction import evict
-from reprieve.stores.embedded.rehearsal import Rehearsal
+from reprieve.stores.embedded.pods import bind, evict
 from reprieve.stores.embedded.retention import EventRetention
-from reprieve.stores.embedded.writer import Writer
+from reprieve.stores.embedded.writer import ALWAYS_THERE, Rehearsal, Writer
 from reprieve.stores.protocol import Patch, PatchType, Propagation, Watch
 from reprieve.stores.records import Listing, Record
+
+_DESCRIPTIONS = {
+    "system-node-critical": "For pods that their node cannot do without.",
+    "system-cluster-critical": "For pods that the cluster cannot do without.",
+}
 
 
 class EmbeddedStore:
@@ -42,7 +45,7 @@ class EmbeddedStore:
         journal = Journal(path, keep)
         try:
             writer = Writer(journal, clock, seed)
-            create_what_always_exists(writer)
+            _create_what_always_exists(writer)
             EventRetention(writer).tidy()
         except BaseException:
             journal.close()
@@ -132,3 +135,16 @@ def _named(data: dict[str, Any], name: str, namespace: str) -> dict[str, Any]:
     if not isinstance(metadata, dict):
         return data
     return {**data, "metadata": {**metadata, "name": name} | ({"namespace": namespace} if namespace else {})}
+
+
+def _create_what_always_exists(writer: Writer) -> None:
+    """Asked at every start: a crash may have come between two of them."""
+    for name in ALWAYS_THERE:
+        _ensure(writer, NAMESPACES, name, {})
+    for name, item in BUILT_IN.items():
+        _ensure(writer, PRIORITY_CLASSES, name, {"value": item.value, "description": _DESCRIPTIONS[name]})
+
+
+def _ensure(writer: Writer, resource: Resource, name: str, fields: dict[str, object]) -> None:
+    if writer.journal.of_kind(resource).get("", name) is None:
+        writer.create(resource, {"metadata": {"name": name}, **fields})

@@ -12,17 +12,14 @@ from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.api import incoming
-from reprieve.stores.api.admission import AdmissionChecks, read, read_raw
+from reprieve.stores.api.admission import LOOKED_AT, AdmissionChecks, read, read_raw
 from reprieve.stores.api.defaults import fill_in, first_status
 from reprieve.stores.api.immutable_fields import check_update
 from reprieve.stores.api.incoming import Data, Identities, decode, encode
-from reprieve.stores.api.mutations import mutate
-from reprieve.stores.api.priority_admission import keep_priority, resolve_priority
-from reprieve.stores.api.refusals import already_exists, forbidden, invalid, not_found, wrong_uid, wrong_version
-from reprieve.stores.api.subresources import merge
+from reprieve.stores.api.mutations import keep_priority, mutate, resolve_priority
 from reprieve.stores.embedded.commits import Journal
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
-from reprieve.stores.errors import BadRequest
+from reprieve.stores.errors import BadRequest, already_exists, forbidden, invalid, not_found, wrong_uid, wrong_version
 from reprieve.stores.protocol import Propagation
 from reprieve.stores.records import EventType, Record, WatchEvent
 
@@ -37,9 +34,7 @@ class Writer:
         self.clock = clock
         # What was given before a restart is not given again after it.
         self._identities = Identities(None if seed is None else seed + (journal.version << 64))
-        self._admission = AdmissionChecks()
-        for kind_objects in journal.all_kinds():
-            self._admission.put_all(kind_objects.resource, kind_objects.records())
+        self._admission = AdmissionChecks(each for kind in LOOKED_AT for each in journal.of_kind(kind).records())
 
     # What is there
 
@@ -117,7 +112,7 @@ class Writer:
         """The object as the change makes it; `change` may share what it is given, but not alter it."""
         resource = old.resource
         before: Data = decode(old.raw)
-        new = incoming.own_copy(resource, merge(resource, before, change(before), subresource))
+        new = incoming.own_copy(resource, incoming.merge(resource, before, change(before), subresource))
         asked = new["metadata"].get("resourceVersion")
         if asked and asked != before["metadata"]["resourceVersion"]:
             raise wrong_version(resource, old.name, asked, old.version)
@@ -194,17 +189,20 @@ class Writer:
         typed = read_raw(resource, raw, data)
         if check and kind != "DELETED":
             self._admission.check(resource, typed, old)
-        return Record(
-            resource,
-            raw,
-            namespace=metadata.get("namespace", ""),
-            name=metadata["name"],
-            uid=metadata["uid"],
-            version=version,
-            manifest=typed.manifest,
-        )
+        place = {"namespace": metadata.get("namespace", ""), "name": metadata["name"], "uid": metadata["uid"]}
+        return Record(resource, raw, **place, version=version, manifest=typed.manifest)
 
     def commit(self, events: list[WatchEvent]) -> None:
         self.journal.commit(events)
         for event in events:
             self._admission.follow(event)
+
+
+class Rehearsal(Writer):
+    """A writer without consequences: it shares all that another one knows, and stops where that one would commit."""
+
+    def __init__(self, writer: Writer) -> None:
+        vars(self).update(vars(writer))
+
+    def commit(self, events: list[WatchEvent]) -> None:
+        """Nothing becomes of it."""

@@ -1,27 +1,56 @@
-"""How a pod is evicted: as far as its disruption budget allows, and the budget pays in the same transaction.
+"""How a pod gets its node, and how it is evicted: as far as its disruption budget allows.
 
 1. Pods that have finished, wait, or are on their way out disrupt nothing: no budget is asked.
 2. A pod that two budgets select cannot be evicted: nobody could say which one pays.
 3. A pod that is not ready may go without payment while as many are healthy as must be; always, if its budget says so.
-4. Otherwise the budget must allow one more disruption. It remembers the pod until it is seen to go.
+4. Otherwise the budget must allow one more disruption, and pays in the same transaction. It remembers the pod until it
+   is seen to go.
 """
 
 from datetime import timedelta
 
 from reprieve.manifests.core import PodDisruptionBudget, PodDisruptionBudgetStatus
-from reprieve.manifests.kinds import BUDGETS, PODS
+from reprieve.manifests.kinds import BUDGETS, NODES, PODS
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import timestamp
+from reprieve.model.conditions import set_condition
 from reprieve.stores.api.incoming import Data, decode
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.embedded.writer import Writer
-from reprieve.stores.errors import StoreError, TooManyRequests
+from reprieve.stores.errors import StoreError, TooManyRequests, conflict
 from reprieve.stores.records import EventType, Record, WatchEvent
 
 _RETRY_SECONDS = 10
 _REMEMBERED = timedelta(minutes=2)
 """How long a budget counts a pod whose eviction it has allowed as gone, should nobody see it go."""
+
+
+def bind(writer: Writer, name: str, namespace: str, node: str, uid: str = "") -> Record:
+    """Give a pod its node."""
+    old = writer.expected(PODS, name, namespace, None, uid)
+    writer.existing(NODES, node)
+    refusal = _why_not_bind(old.manifest)
+    if refusal:
+        raise conflict(PODS, name, refusal)
+    new: Data = decode(old.raw)
+    new["spec"]["nodeName"] = node
+    status = new.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
+    set_condition(status, "PodScheduled", "True", now=writer.clock())
+    new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
+    return writer.write("MODIFIED", PODS, new, old, check=False)
+
+
+def _why_not_bind(pod: Pod) -> str:
+    if pod.spec.node_name:
+        return f"it is on node {pod.spec.node_name} already"
+    if pod.terminating:
+        return "it is being deleted"
+    if pod.spec.scheduling_gates:
+        gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+        return f"it still has scheduling gates: {gates}"
+    return "it has finished" if pod.finished else ""
 
 
 def evict(writer: Writer, name: str, namespace: str, grace: int | None = None, uid: str = "") -> Record:

@@ -244,6 +244,8 @@ class GangPlacer:
         allowed: Mask = pods.get("count") > 0
         for rule in rules:
             protects = rule.protects(pods)
+            if protects is None:
+                continue
             allowed &= ~(protects & allowed).any(axis=0) if rule.spoils else ~protects
         return allowed
 

@@ -17,7 +17,6 @@ from reprieve.engine.reasons import (
     UnknownClass,
     UnreadableToleration,
 )
-from reprieve.engine.rules import PoolRule
 from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses, preemption_toleration
 from reprieve.manifests.scheduling import TOLERATION_PREFIX
 from reprieve.model.names import UnitName
@@ -46,10 +45,16 @@ class Resident(NamedTuple):
     facts: PodFacts
 
 
-class NodeRule(PoolRule[Ranked, Resident], Protocol):
+class NodeRule(Protocol):
     """A rule over ranks and nodes. One that spoils takes the whole node out of the search."""
 
     spoils: bool
+
+    def protects(self, pods: Ranked) -> Mask | None:
+        """Where the pod is protected; None: nowhere."""
+
+    def reason(self, unit: Resident) -> Reason:
+        """Why, for one that it protects."""
 
     def good_until(self) -> int:
         """When its answer may change with time alone."""
@@ -107,9 +112,9 @@ class _ByClass(Lasting):
         self._table = table
         self._classes = classes
 
-    def protects(self, pods: Ranked) -> Mask:
+    def protects(self, pods: Ranked) -> Mask | None:
         of_kind = [any(self._protected_by(name) for name, _ in kind or ()) for kind in self._table.tolerates.items]
-        return np.array(of_kind, dtype=np.bool_)[pods.get("tolerates")]
+        return np.array(of_kind, dtype=np.bool_)[pods.get("tolerates")] if True in of_kind else None
 
     def _protected_by(self, name: str) -> bool:
         raise NotImplementedError
@@ -163,10 +168,10 @@ class Tolerating(Lasting):
         self._patience = patience
         self._good_until = NEVER
 
-    def protects(self, pods: Ranked) -> Mask:
+    def protects(self, pods: Ranked) -> Mask | None:
         kinds = [self._tolerated_for(kind or ()) for kind in self._table.tolerates.items]
-        if not any(seconds is not None for seconds, _ in kinds):
-            return np.zeros(pods.get("tolerates").shape, dtype=np.bool_)
+        if all(seconds is None for seconds, _ in kinds):
+            return None
         columns = [(seconds is not None, seconds or 0, ends) for seconds, ends in kinds]
         shielded, seconds, ends = (np.array(column, dtype=np.int64) for column in zip(*columns, strict=True))
         number = pods.get("tolerates")

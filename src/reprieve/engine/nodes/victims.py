@@ -76,7 +76,10 @@ class VictimSearch:
         protected = np.where(nobody, np.int8(-1), np.int8(0))
         spoiled = np.zeros(nobody.shape[1], dtype=np.bool_)
         for number, rule in enumerate(self.rules, 1):
-            meant = rule.protects(pods) & (protected == 0)
+            mask = rule.protects(pods)
+            if mask is None:
+                continue
+            meant = mask & (protected == 0)
             protected[meant] = number
             if rule.spoils:
                 spoiled |= meant.any(axis=0)

@@ -247,7 +247,7 @@ class PodGroupPolicy(BasePolicy):
         domain_of = self._domain_of(view)
         for node, shares in enumerate(self._table.residents if not told.brief else ()):
             for rank, share in enumerate(shares):
-                by = [rule for rule, mask in zip(rules, protects, strict=True) if mask[rank, node]]
+                by = [rule for rule, mask in zip(rules, protects, strict=True) if mask is not None and mask[rank, node]]
                 for facts in share.pods:
                     yield Judged(facts.unit, self._table.names[node], _reason(share, facts, by, found), domain_of[node])
 

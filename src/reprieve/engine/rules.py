@@ -26,8 +26,8 @@ class Rule(Protocol[UnitIn]):
 class PoolRule(Protocol[PoolIn, UnitIn]):
     """Looks at all units of a pool at once."""
 
-    def protects(self, pool: PoolIn) -> Mask:
-        """Where the unit is protected."""
+    def protects(self, pool: PoolIn) -> Mask | None:
+        """Where the unit is protected; None: nowhere."""
 
     def reason(self, unit: UnitIn) -> Reason:
         """Why, for one that it protects."""

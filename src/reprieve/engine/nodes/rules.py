@@ -17,6 +17,7 @@ from reprieve.engine.reasons import (
     UnknownClass,
     UnreadableToleration,
 )
+from reprieve.engine.rules import PoolRule
 from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses, preemption_toleration
 from reprieve.manifests.scheduling import TOLERATION_PREFIX
 from reprieve.model.names import UnitName
@@ -45,16 +46,10 @@ class Resident(NamedTuple):
     facts: PodFacts
 
 
-class NodeRule(Protocol):
+class NodeRule(PoolRule[Ranked, Resident], Protocol):
     """A rule over ranks and nodes. One that spoils takes the whole node out of the search."""
 
     spoils: bool
-
-    def protects(self, pods: Ranked) -> Mask | None:
-        """Where the pod is protected; None: nowhere."""
-
-    def reason(self, unit: Resident) -> Reason:
-        """Why, for one that it protects."""
 
     def good_until(self) -> int:
         """When its answer may change with time alone."""

@@ -9,8 +9,6 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
-from operator import or_
 
 import numpy as np
 
@@ -81,13 +79,19 @@ def rules_for(preemptor: BindingFacts, missing: Callable[[str], Resources]) -> l
 
 def candidates(rules: Iterable[BindingRule], residents: Residents) -> Mask:
     """Whom no rule protects."""
-    allowed: Mask = ~reduce(or_, (rule.protects(residents) for rule in rules))
+    allowed: Mask = np.ones(len(residents.bindings), dtype=np.bool_)
+    for _, mask in _protected(rules, residents):
+        allowed &= ~mask
     return allowed
 
 
 def judge(rules: Sequence[BindingRule], residents: Residents) -> Iterator[tuple[BindingFacts, Reason | None]]:
     """All bindings of a cluster, the most important first, with the reason of the first rule that protects them."""
-    masks = [(rule, rule.protects(residents)) for rule in rules]
+    masks = _protected(rules, residents)
     for rank in reversed(range(len(residents.bindings))):
         resident = Resident(residents.bindings[rank], residents.cluster)
         yield resident.facts, next((rule.reason(resident) for rule, mask in masks if mask[rank]), None)
+
+
+def _protected(rules: Iterable[BindingRule], residents: Residents) -> list[tuple[BindingRule, Mask]]:
+    return [(rule, mask) for rule in rules if (mask := rule.protects(residents)) is not None]

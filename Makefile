@@ -1,8 +1,10 @@
-# The front door. Every target sets up .venv by itself: with uv where it is installed, else with pip.
+# The front door. Every target sets up what it needs in .venv by itself, once: with uv where it is installed, else with pip.
+# Running needs little; tests, style and benchmarks need more, and only who asks for them waits for that.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
 UV := $(shell command -v uv 2>/dev/null)
 # The first interpreter that is new enough and can make virtual environments; override with PYTHON=...
 PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 python; do \
@@ -15,49 +17,64 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-setup: $(STAMP) ## Create .venv with everything in it
+setup: $(DEV) ## Create .venv with everything in it
 
-$(STAMP): pyproject.toml src/reprieve/__init__.py
+# $(call install,WHAT,WHY): says what it is for and, while that takes its time, what it is at. The status is pip's.
 ifneq ($(UV),)
+define install
 	@test -x $(BIN)/python || $(UV) venv --quiet --python '>=3.11' $(VENV)
-	$(UV) pip install --quiet --python $(BIN)/python --editable '.[dev]'
+	@echo 'Installing what $(2), in $(VENV) (once) ...'
+	@$(UV) pip install --python $(BIN)/python --editable '$(1)'
+endef
 else
+define install
 	@test -n "$(PYTHON)" || { echo "Reprieve needs Python 3.11 or newer with the venv module; none was found." >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@test -x $(BIN)/python || { echo 'Making $(VENV) ...'; $(PYTHON) -m venv $(VENV); }
+	@echo 'Installing what $(2), in $(VENV) (once) ...'
+	@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --editable '$(1)'; echo "exit $$?"; } \
+		| awk '/^Collecting /{printf "  %s\n", $$2; fflush()} /^Installing collected/{print "  unpacking"; fflush()} \
+		/^exit /{status = $$2} END{exit status}'
+endef
 endif
+
+$(RUNTIME): pyproject.toml src/reprieve/__init__.py
+	$(call install,.,running needs)
 	@touch $@
 
-run: $(STAMP) ## Start a control plane and see all five designs at work
-	$(BIN)/reprieve up --demo
+$(DEV): pyproject.toml src/reprieve/__init__.py
+	$(call install,.[dev],tests and checks need)
+	@touch $(RUNTIME) $@
 
-examples: $(STAMP) ## Decide over the examples, and run their cases
+run: $(RUNTIME) ## Start a control plane and see all five designs at work
+	@$(BIN)/reprieve up --demo
+
+examples: $(RUNTIME) ## Decide over the examples, and run their cases
 	@for example in examples/[01]*/; do \
 		printf '\n$$ reprieve plan -f %s\n' "$$example"; \
 		$(BIN)/reprieve plan -f "$$example" || exit; done
 	@printf '\n$$ reprieve test examples/cases\n'; $(BIN)/reprieve test examples/cases
 
-test: $(STAMP) ## Run the tests
+test: $(DEV) ## Run the tests
 	$(BIN)/python -m pytest
 
 # The same tests over many more random worlds and lives, and with a thousand kills; about an hour.
 LONG := REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 REFERENCE_EXAMPLES=5000 TABLE_EXAMPLES=250 \
 	LAW_EXAMPLES=1000 GROUP_EXAMPLES=500 QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000
 
-test-long: $(STAMP) ## Run the tests with random worlds, lives and kills over many more of them
+test-long: $(DEV) ## Run the tests with random worlds, lives and kills over many more of them
 	$(LONG) $(BIN)/python -m pytest tests/crash tests/engine tests/policies tests/scheduler
 
-lint: $(STAMP) ## Check style, types and layers
+lint: $(DEV) ## Check style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(STAMP) ## Put the code in shape
+format: $(DEV) ## Put the code in shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP) ## Measure, as ratios within one run
+bench: $(RUNTIME) ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what the other targets made

@@ -235,10 +235,13 @@ def test_logs_come_from_the_agent_that_runs_the_pod() -> None:
         plane.add(_Speaking())
         try:
             await plane.store.create(PODS, pod("talks"))
-            await plane.store.create(PODS, pod("silent"))
+            await plane.store.create(PODS, pod("silent", nodeName="elsewhere"))
+            await plane.store.create(PODS, pod("waits"))
             assert [part async for part in plane.logs("default", "talks", "main")] == [b"hello from main"]
             with pytest.raises(BadRequest, match="on no node that keeps logs"):
                 [part async for part in plane.logs("default", "silent", "main")]
+            with pytest.raises(BadRequest, match='container "main" in pod "waits" is waiting to start'):
+                [part async for part in plane.logs("default", "waits", "main")]
             with pytest.raises(NotFound):
                 [part async for part in plane.logs("default", "nobody", "main")]
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,23 @@ def test_an_explanation(tmp_path: Path) -> None:
     assert output.startswith(
         "Job/default/sketch sits at cad.\nJob/default/sketch has to make way for Job/default/render"
     )
+
+
+def test_a_change(tmp_path: Path) -> None:
+    (tmp_path / "office.yaml").write_text(to_yaml(*OFFICE))
+    (tmp_path / "change.yaml").write_text(to_yaml(job("draft", 2, 1, "cad", **{PINNED: "true"})))
+    files = ("-f", str(tmp_path / "office.yaml"), "--now", NOW)
+    code, output = command("plan", *files, "--change", str(tmp_path / "change.yaml"), "-o", "json")
+    made = json.loads(output)
+    assert code == 0
+    assert [(item["unit"], item["by"], item["rule"]) for item in made["newlySafe"]] == [
+        ("Job/default/draft", ["Job/default/render"], "Pinned")
+    ]
+    assert [(item["unit"], item["victims"]) for item in made["nowPreempts"]] == [
+        ("Job/default/render", ["Job/default/model"])
+    ]
+    code, output = command("plan", *files, "--change", str(tmp_path / "office.yaml"))
+    assert (code, output.splitlines()[-1].split(":")[0]) == (0, "No difference")
 
 
 def test_a_case_file(tmp_path: Path) -> None:

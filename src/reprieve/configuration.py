@@ -1,32 +1,16 @@
-"""Reprieve's own settings, and the feature gates that the designs name."""
+"""Reprieve's own settings; which feature gates there are is in `feature_gates.py`."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
-from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
+from reprieve.feature_gates import is_on, mistakes_in
+from reprieve.manifests.diagnosis import diagnose, drop_nulls
+from reprieve.manifests.known_fields import unknown_fields
 from reprieve.manifests.meta import Count, Model, Reader
-from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
-from reprieve.manifests.shapes import type_at
-
-# Every gate that is known, and whether it is on when nobody says anything.
-GATES: dict[str, bool] = {
-    "GenericWorkload": False,
-    "CompositePodGroup": False,
-    "PodGroupPreemptionPolicy": False,
-    # On, unlike upstream: a group that asks for one rack must not be spread over many because nobody set a gate.
-    "TopologyAwareWorkloadScheduling": True,
-    "PriorityBasedScheduling": False,
-    "PriorityBasedPreemptiveScheduling": False,
-    "PriorityBoost": False,
-    "PartialAdmission": True,
-    "FairSharingPreemptWithinNominal": True,
-    "RecomputeAssignmentUponPreemptionTargetsOverlap": True,
-    "TopologyAwareScheduling": False,
-    "TASRecomputeAssignmentWithinSchedulingCycle": False,
-}
-
+from reprieve.manifests.problems import InvalidInput, Origin
+from reprieve.model.resources import Quantity
 
 OWN_SCHEDULER = "reprieve"
 """What pods and bindings call this scheduler that want no other."""
@@ -47,11 +31,21 @@ class QuotaSettings(Model):
     """What KEP-83 left open or put off; all of it off by default."""
 
     stop_borrowing_after_non_borrower: bool = False
-    """In a cycle nobody in a cohort borrows any more after a workload that need not: as the KEP says."""
+    """Nobody in a cohort borrows after a workload that need not, be it admitted in the same cycle or still waiting: as
+    the KEP says."""
     wait_before_preemption_seconds: Count = 0
     """How long a workload waits, from its creation, before it may preempt."""
     candidate_order: tuple[Sorting, ...] = ("ByLowestPriority", "ByLowestRuntime")
     """By what candidates of one kind are told apart; ByLowestCost reads the milestones that workloads carry."""
+
+
+class LogSettings(Model):
+    """How much is kept of what containers of this machine wrote, once they are over."""
+
+    per_attempt: Quantity = Quantity.parse("1Mi")
+    """The end of each; what came before is dropped."""
+    total: Quantity = Quantity.parse("256Mi")
+    """All together; the oldest are dropped first."""
 
 
 class Settings(Model):
@@ -63,61 +57,38 @@ class Settings(Model):
     validate: bool = False
     """Check after every search that the ledger is what it was before."""
     feature_gates: dict[str, bool] = {}
+    """What was said of gates; all others are as the designs have them."""
     fair_sharing: FairSharingSettings = FairSharingSettings()
     quota: QuotaSettings = QuotaSettings()
+    logs: LogSettings = LogSettings()
 
     def gate(self, name: str) -> bool:
-        return self.feature_gates.get(name, GATES[name])
-
-
-OWN_PLANE = {
-    "GenericWorkload": True,
-    "PodGroupPreemptionPolicy": True,
-    "PriorityBasedScheduling": True,
-    "PriorityBasedPreemptiveScheduling": True,
-}
-"""What the designs keep behind gates, and a control plane of our own has no reason to."""
-
-
-def own_plane(settings: Settings) -> Settings:
-    """Settings as a control plane of our own starts from: what somebody has said stays."""
-    return msgspec.structs.replace(settings, feature_gates={**OWN_PLANE, **settings.feature_gates})
+        return is_on(name, self.feature_gates)
 
 
 _READER = Reader("", "Configuration", Settings)
 
 
 def configure(
-    data: Mapping[str, Any] | None, gates: Mapping[str, bool] | None = None, *, file: str = "configuration"
+    data: Mapping[str, Any] | None,
+    gates: Mapping[str, bool] | None = None,
+    *,
+    file: str = "configuration",
+    document: int = 0,
 ) -> Settings:
     """Settings from plain data; what is given in `gates` wins. Mistakes are raised all at once."""
     plain = drop_nulls(dict(data or {}))
-    findings = [*diagnose(plain, _READER), *unknown_fields(plain, type_at(Settings, ()))]
+    findings = [*diagnose(plain, _READER), *unknown_fields(plain, Settings)]
     if not findings:
         settings: Settings = _READER.convert(plain)
         merged = {**settings.feature_gates, **(gates or {})}
-        findings = [_unknown_gate(name) for name in merged if name not in GATES]
+        findings = [*mistakes_in(merged)]
         if not findings:
             return msgspec.structs.replace(settings, feature_gates=merged)
-    raise InvalidInput(finding.at(Origin(file, 0), "", "read") for finding in findings)
+    raise InvalidInput(finding.at(Origin(file, document), "", "read") for finding in findings)
 
 
-def _unknown_gate(name: str) -> Finding:
-    near = did_you_mean(name, GATES)
-    return Finding(f"$.featureGates.{name}", "unknown feature gate", "" if near else one_of(sorted(GATES)), near)
-
-
-def parse_gates(text: str) -> dict[str, bool]:
-    """`A=true,B=false` as on the command line."""
-    gates: dict[str, bool] = {}
-    findings: list[Finding] = []
-    for part in (part.strip() for part in text.split(",") if part.strip()):
-        name, _, value = part.partition("=")
-        if value.lower() in ("true", "false"):
-            gates[name.strip()] = value.lower() == "true"
-        else:
-            findings.append(Finding("--feature-gates", found(part), "allowed: NAME=true or NAME=false"))
-    findings += (_unknown_gate(name) for name in gates if name not in GATES)
-    if findings:
-        raise InvalidInput(finding.at(Origin("command line", 0), "", "read") for finding in findings)
-    return gates
+def changed(settings: Settings, data: Mapping[str, Any]) -> Settings:
+    """Settings with some of them said anew; gates are switched one by one, all others as a whole."""
+    gates = {**settings.feature_gates, **(data.get("featureGates") or {})}
+    return configure({**msgspec.to_builtins(settings), **data}, gates)

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from reprieve.agents.hollow.clusters import HollowClusters
 from reprieve.agents.hollow.nodes import HollowAgent
-from reprieve.configuration import Settings, own_plane
+from reprieve.configuration import Settings
 from reprieve.controllers.federation.detector import Detector
 from reprieve.controllers.garbage import GarbageCollector
 from reprieve.controllers.namespaces import NamespaceController
@@ -27,16 +27,20 @@ from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.status import QuotaStatus
 from reprieve.manifests.kinds import PODS
-from reprieve.manifests.loading import Loaded
+from reprieve.manifests.loaded import Loaded
 from reprieve.model.backoff import Backoff
 from reprieve.model.clock import Clock
+from reprieve.planning.change import Change
+from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
+from reprieve.planning.what_if import what_if
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
 from reprieve.stores.errors import BadRequest
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
+from reprieve.texts import agents as texts
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +64,19 @@ class LogSource(Protocol):
         ...
 
 
+@runtime_checkable
+class LogKeeper(Protocol):
+    """An agent that keeps what containers wrote after they are over."""
+
+    def runs(self, uid: str) -> list[Any]:
+        """The runs of a pod's containers that are known, also after the pod is gone."""
+        ...
+
+    def run_log(self, uid: str, container: str, run: int, **options: Any) -> AsyncIterator[bytes] | None:
+        """What one run wrote; None: nothing is left of it."""
+        ...
+
+
 class ControlPlane:
     """Everything that `reprieve up` is, but the terminal and the network."""
 
@@ -78,14 +95,16 @@ class ControlPlane:
         self.store = store
         self.history = history
         self.clock = clock
-        self.settings = own_plane(settings)
+        self.settings = settings
+        self._names = frozenset(names)
         self.metrics_registry = CollectorRegistry()
-        self.scheduler = Scheduler(
-            store, clock, self.settings, history, metrics=Metrics(self.metrics_registry), names=names, shadow=shadow
-        )
+        metrics = Metrics(self.metrics_registry)
+        metrics.gates(settings.feature_gates)
+        self.scheduler = Scheduler(store, clock, settings, history, metrics=metrics, names=self._names, shadow=shadow)
         self._parts: list[PlanePart] = [self.scheduler, *_controllers(store, clock, self.settings)]
         self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
         self._log_sources: list[LogSource] = []
+        self._log_keepers: list[LogKeeper] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._close = close
 
@@ -94,6 +113,8 @@ class ControlPlane:
         self._parts.append(part)
         if isinstance(part, LogSource):
             self._log_sources.append(part)
+        if isinstance(part, LogKeeper):
+            self._log_keepers.append(part)
 
     @property
     def ready(self) -> bool:
@@ -113,7 +134,10 @@ class ControlPlane:
     # What the API asks for
 
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
-        return Planner(loaded, self.settings, now)
+        return Planner(loaded, self.settings, now, names=self._names)
+
+    def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
+        return what_if(loaded, change, self.settings, now, names=self._names)
 
     async def logs(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
         """What a container of a pod wrote."""
@@ -124,7 +148,18 @@ class ControlPlane:
                 async for part in found:
                     yield part
                 return
-        raise BadRequest(f'pod "{pod}" is on no node that keeps logs', kind="pods", name=pod)
+        bound = bool(record.data["spec"].get("nodeName"))
+        why = f'pod "{pod}" is on no node that keeps logs' if bound else texts.not_started_yet(container, pod)
+        raise BadRequest(why, kind="pods", name=pod)
+
+    def runs(self, uid: str) -> list[Any]:
+        """The runs of a pod's containers that any agent knows of."""
+        return [run for keeper in self._log_keepers for run in keeper.runs(uid)]
+
+    def run_log(self, uid: str, container: str, run: int, **options: Any) -> AsyncIterator[bytes] | None:
+        """What one run wrote, also after its pod is gone; None: nothing is left of it."""
+        found = (keeper.run_log(uid, container, run, **options) for keeper in self._log_keepers)
+        return next((each for each in found if each is not None), None)
 
 
 def calm_garbage_collection() -> None:

@@ -45,7 +45,8 @@ class PodFacts:
         "unit",
     )
 
-    def __init__(self, pod: Pod, classes: PriorityClasses) -> None:
+    def __init__(self, pod: Pod, classes: PriorityClasses, made: int = NEVER) -> None:
+        """`made` is when it was created, if it does not say so itself."""
         resolved = classes.of_pod(pod.spec)
         self.pod = pod
         self.key: Key = (pod.metadata.namespace, pod.metadata.name)
@@ -61,7 +62,7 @@ class PodFacts:
         self.host_ports = _host_ports(pod)
         self.start = microseconds(pod.status.start_time, NEVER)
         self.scheduled = _scheduled(pod)
-        self.created = microseconds(pod.metadata.creation_timestamp, 0)
+        self.created = microseconds(pod.metadata.creation_timestamp, made)
         # More important first: higher priority, earlier start; the rest only makes the order total.
         self.importance = (-self.priority, self.start, self.created, self.key)
 
@@ -117,7 +118,10 @@ def _called(kind: type[Any]) -> str:
 class World:
     """All objects, by kind and name."""
 
-    def __init__(self, objects: Iterable[Manifest] = ()) -> None:
+    def __init__(self, objects: Iterable[Manifest] = (), now: datetime | None = None) -> None:
+        """What has no creationTimestamp was never written to a server: it is only tried out, and counts as made `now`.
+        Where nobody says when that is, it is the newest of all."""
+        self._made = microseconds(now, NEVER)
         self._objects: dict[type[Any], dict[tuple[str, str, str], Any]] = {}
         self._journal: list[Change] = []
         self._first = 0  # the version at which the journal starts
@@ -136,7 +140,8 @@ class World:
         """Add an object, or replace the one of its kind and name."""
         kind = type(item)
         key = (item.namespace, item.name)
-        facts = PodFacts(item, self.classes) if kind is Pod else None  # first: what fails here has changed nothing
+        # First: what fails here has changed nothing.
+        facts = PodFacts(item, self.classes, self._made) if kind is Pod else None
         by_key = self._objects.setdefault(kind, {})
         old = by_key.get((item.kind, *key))
         by_key[item.kind, *key] = item
@@ -165,8 +170,31 @@ class World:
         """An object by name; `called` tells kinds apart that share a type, such as composite groups."""
         return self._objects.get(kind, {}).get((called or _called(kind), namespace, name))
 
+    def created(self, item: Any) -> int:
+        """When an object was made, in microseconds since 1970."""
+        return microseconds(item.metadata.creation_timestamp, self._made)
+
+    def find(self, called: str, name: str, namespace: str = "") -> list[Any]:
+        """All objects of a kind and name, whatever they are read as: two APIs have a kind `Workload`."""
+        key = (called, namespace, name)
+        return [by_key[key] for by_key in self._objects.values() if key in by_key]
+
+    def names(self, called: str) -> Iterator[str]:
+        """The names of all objects of a kind, as units are written."""
+        every = (key for by_key in self._objects.values() for key in by_key)
+        return (unit_name(kind, namespace, name) for kind, namespace, name in every if kind == called)
+
     def all(self, kind: type[Any]) -> Iterable[Any]:
         return self._objects.get(kind, {}).values()
+
+    def fork(self) -> "World":
+        """Another world with the same objects, which goes its own way from here."""
+        other = World()
+        other._made = self._made
+        other._objects = {kind: dict(by_key) for kind, by_key in self._objects.items()}
+        other.classes = self.classes
+        other.pods = dict(self.pods)
+        return other
 
     def changes_since(self, version: int) -> list[Change] | None:
         """What happened after `version`; None when that is too long ago to tell."""
@@ -203,6 +231,6 @@ class World:
         for key, facts in list(self.pods.items()):
             spec = facts.pod.spec
             if spec.priority is None or spec.preemption_policy is None:
-                renewed = PodFacts(facts.pod, self.classes)
+                renewed = PodFacts(facts.pod, self.classes, self._made)
                 if (renewed.priority, renewed.preemption_policy) != (facts.priority, facts.preemption_policy):
                     self._note_pod(key, renewed)

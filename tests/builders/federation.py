@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from reprieve.agents.hollow.clusters import ALLOCATABLE, GRACE_SECONDS, HollowClusters
-from reprieve.configuration import Settings, own_plane
+from reprieve.configuration import Settings
 from reprieve.controllers.federation.detector import Detector
 from reprieve.engine.clusters import Usage
 from reprieve.engine.holds import HOLD_ANNOTATION
@@ -37,13 +37,14 @@ from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record, WatchEvent
+from tests.builders.gates import GANGS_AND_BINDINGS
 
 Dict = dict[str, Any]
 POLICIES = PROPAGATION_POLICIES
 CLUSTER_POLICIES = CLUSTER_PROPAGATION_POLICIES
 DIVIDED: Dict = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
 DUPLICATED: Dict = {"replicaSchedulingType": "Duplicated"}
-SETTINGS = own_plane(Settings())
+SETTINGS = Settings(feature_gates=GANGS_AND_BINDINGS)
 
 
 def hollow_cluster(

@@ -36,7 +36,8 @@ def test_warnings_alone_are_no_error(tmp_path: Path) -> None:
     done = reprieve("check", "-f", "good.yaml", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout == (
-        "warning: good.yaml: document 2: Service/default/s: $.kind: v1 Service is not a kind Reprieve reads; ignored\n"
+        "warning: good.yaml: document 2, line 12: Service/default/s: $.kind: "
+        "v1 Service is not a kind Reprieve reads; ignored\n"
         "1 object from 3 documents: 1 Node\n"
         "1 warning\n"
     )
@@ -59,14 +60,14 @@ def test_all_errors_of_all_files_are_printed_at_once(tmp_path: Path) -> None:
     assert done.stderr == ""
     *errors, read, verdict = done.stdout.splitlines()
     assert sorted(errors) == [
-        "error: a.yaml: document 1: Pod/default/a: $.spec.preemptionPolicy: "
+        "error: a.yaml: document 1, line 10: Pod/default/a: $.spec.preemptionPolicy: "
         'found "never"; allowed: Never, PreemptLowerPriority; did you mean "Never"?',
-        f'error: a.yaml: document 2: PriorityClass//big: $.metadata.annotations["{TOLERATION_SECONDS}"]: '
+        f'error: a.yaml: document 2, line 19: PriorityClass/big: $.metadata.annotations["{TOLERATION_SECONDS}"]: '
         'found "soon"; allowed: a whole number of 64 bits in quotes, such as "10000"',
-        "error: a.yaml: document 2: PriorityClass//big: $.value: found 2000000000; allowed: at most 1000000000",
-        'error: b.yaml: document 1: line 2: the key "kind" is named twice',
-        'error: b.yaml: document 3: Node//n2: $.spec.unschedulable: found "maybe"; it must be true or false',
-        'error: c.json: document 1: Pod/default/c: $.apiVersion: found "v2"; allowed for Pod: v1',
+        "error: a.yaml: document 2, line 20: PriorityClass/big: $.value: found 2000000000; allowed: at most 1000000000",
+        'error: b.yaml: document 1, line 2: the key "kind" is named twice',
+        'error: b.yaml: document 3, line 24: Node/n2: $.spec.unschedulable: found "maybe"; it must be true or false',
+        'error: c.json: document 1, line 2: Pod/default/c: $.apiVersion: found "v2"; allowed for Pod: v1',
         "error: gone.yaml: no such file or directory",
     ]
     assert read == "2 objects from 6 documents: 1 Node, 1 PriorityClass"
@@ -87,6 +88,7 @@ def test_the_answer_for_programs_has_the_same_errors_in_parts(tmp_path: Path) ->
             {
                 **place,
                 "document": 2,
+                "line": 15,
                 "object": "PriorityClass//big",
                 "field": "$.value",
                 "message": "found 2000000000",
@@ -98,6 +100,7 @@ def test_the_answer_for_programs_has_the_same_errors_in_parts(tmp_path: Path) ->
             {
                 **place,
                 "document": 3,
+                "line": 18,
                 "object": "Service/default/s",
                 "field": "$.kind",
                 "message": "v1 Service is not a kind Reprieve reads",
@@ -126,13 +129,16 @@ def test_standard_input_is_a_file_too() -> None:
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "All is well.")
     done = reprieve("check", "-f", "-", stdin="kind: Pod\n")
     assert done.returncode == 2
-    assert "error: standard input: document 1: Pod: $.apiVersion: missing" in done.stdout
+    assert "error: standard input: document 1, line 1: Pod: $.apiVersion: missing" in done.stdout
 
 
 CHANGES: list[tuple[dict[str, Any], str | None]] = [
     ({"description": "words may change"}, None),
-    ({"value": 2000}, "$.value: found 2000; allowed: 1000, as before"),
-    ({"preemptionPolicy": "Never"}, '$.preemptionPolicy: found "Never"; allowed: "PreemptLowerPriority", as before'),
+    ({"value": 2000}, "line 5: PriorityClass/high: $.value: found 2000; allowed: 1000, as before"),
+    (
+        {"preemptionPolicy": "Never"},
+        'line 6: PriorityClass/high: $.preemptionPolicy: found "Never"; allowed: "PreemptLowerPriority", as before',
+    ),
 ]
 
 
@@ -146,7 +152,7 @@ def test_of_a_priority_class_that_the_cluster_has_only_the_description_may_chang
         assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "All is well.")
     else:
         assert done.returncode == 2
-        assert f"error: new.yaml: document 1: PriorityClass//high: {want}" in done.stdout
+        assert f"error: new.yaml: document 1, {want}" in done.stdout
 
 
 def test_what_cannot_be_read_of_the_old_is_an_error_as_well(tmp_path: Path) -> None:
@@ -156,16 +162,18 @@ def test_what_cannot_be_read_of_the_old_is_an_error_as_well(tmp_path: Path) -> N
     assert "error: gone.yaml: no such file or directory\n" in done.stdout
 
 
-def test_fields_that_the_api_does_not_have_matter_only_when_strict(tmp_path: Path) -> None:
+def test_fields_that_the_api_does_not_have_are_warned_of_and_are_errors_when_strict(tmp_path: Path) -> None:
     item = pod("a", spec={"priorityClasName": "high", "restartPolicy": "Never"})
     write(tmp_path, a=to_yaml(item))
-    assert reprieve("check", "-f", "a.yaml", cwd=tmp_path).returncode == 0
-    done = reprieve("check", "-f", "a.yaml", "--strict", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout.splitlines()[0] == (
-        "error: a.yaml: document 1: Pod/default/a: $.spec.priorityClasName: "
+    what = (
+        "a.yaml: document 1, line 9: Pod/default/a: $.spec.priorityClasName: "
         'unknown field; did you mean "priorityClassName"?'
     )
+    done = reprieve("check", "-f", "a.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"warning: {what}")
+    done = reprieve("check", "-f", "a.yaml", "--strict", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[0] == f"error: {what}"
 
 
 @pytest.mark.parametrize("output", ["text", "json"])

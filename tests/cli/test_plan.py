@@ -39,39 +39,40 @@ def test_a_preemption_is_explained_from_all_sides() -> None:
         "  makes way              because\n"
         "  Pod/shop/thumbnails-1  LowerPriority  priority 100 is below 1000, the preemptor's\n"
         "\n"
-        "  instead of  victims  against budgets\n"
-        "  worker-c    1        0                Pod/shop/catalog-2\n"
-        "  worker-b    2        0                Pod/shop/report-1 and Pod/shop/report-2\n"
-        "worker-a was chosen: the priorities of its victims add up to least.\n"
+        "  alternative  victims  PDB violations\n"
+        "  worker-c     1        0               Pod/shop/catalog-2\n"
+        "  worker-b     2        0               Pod/shop/report-1 and Pod/shop/report-2\n"
+        "worker-a was chosen: its victims have the lowest total priority.\n"
         "\n"
         "  stays               on        by\n"
         "  Pod/shop/catalog-1  worker-a  Reprieved  the preemptor fits beside it\n"
         "\n"
-        "  out of the question\n"
-        "  gpu-a                tainted, and the pod does not tolerate it\n"
+        "  not feasible\n"
+        "  gpu-a         tainted, and the pod does not tolerate it\n"
     )
 
 
 def test_what_fits_needs_one_sentence() -> None:
     assert text(node("n1"), pod("low", cpu="1", node="n1"), pod("p", cpu="1", priority=5)) == (
-        "Pod/default/p fits on n1; nobody has to make way.\n\n1 unit placed, 0 waiting, 0 to make way\n"
+        "Pod/default/p fits on n1; nobody has to make way.\n\n1 unit placed\n"
     )
 
 
 def test_what_cannot_be_placed_is_told_why() -> None:
     cordoned = node("n2", unschedulable=True)
     assert text(node("n1", cpu="1"), cordoned, pod("a", cpu="1", node="n1", priority=9), pod("p", cpu="1")) == (
-        "Pod/default/p cannot be placed, and no preemption helps: of 2 nodes, "
-        "1 is cordoned; 1 is short of room, with nobody who may be asked to make way.\n"
+        "Pod/default/p is unschedulable: of 2 nodes, 1 has insufficient cpu: 0 of the 1 it needs are free, "
+        "and none of its pods may be preempted (1 is of higher priority); 1 is cordoned.\n"
         "\n"
         "  stays          on  by\n"
         "  Pod/default/a  n1  Priority  priority 9 is above 0, the preemptor's\n"
         "\n"
-        "  out of the question\n"
-        "  n1                   short of room, with nobody who may be asked to make way\n"
-        "  n2                   cordoned\n"
+        "  not feasible\n"
+        "  n1            insufficient cpu: 0 of the 1 it needs are free, "
+        "and none of its pods may be preempted (1 is of higher priority)\n"
+        "  n2            cordoned\n"
         "\n"
-        "0 units placed, 1 waiting, 0 to make way\n"
+        "1 stays pending\n"
     )
 
 
@@ -79,15 +80,15 @@ def test_a_broken_budget_is_seen_in_the_table() -> None:
     guarded = [pod(name, cpu="1", node="n1", labels={"app": "a"}) for name in ("a", "b")]
     assert text(node("n1", cpu="2"), *guarded, budget("a", {"app": "a"}, allowed=1), pod("p", cpu="2", priority=5)) == (
         "Pod/default/a and Pod/default/b make way for Pod/default/p on n1. "
-        "1 of them goes against a disruption budget.\n"
+        "For 1 of them that is a PDB violation.\n"
         "\n"
         "  makes way      because\n"
         "  Pod/default/a  LowerPriority  priority 0 is below 5, the preemptor's\n"
-        "  Pod/default/b  LowerPriority  priority 0 is below 5, the preemptor's; against a disruption budget\n"
+        "  Pod/default/b  LowerPriority  priority 0 is below 5, the preemptor's; a PDB violation\n"
         "\n"
-        "n1 was chosen: nowhere else would do.\n"
+        "n1 was chosen: it is the only candidate.\n"
         "\n"
-        "0 units placed, 1 waiting, 2 to make way\n"
+        "2 to preempt; 1 starts once they have left\n"
     )
 
 
@@ -112,12 +113,12 @@ def test_hundreds_of_victims_are_grouped() -> None:
         "  Pod/default/v000, Pod/default/v002, Pod/default/v004 and 147 more  LowerPriority  "
         "priority 0 is below 9, the preemptor's\n"
         "\n"
-        "n1 was chosen: nowhere else would do.\n"
+        "n1 was chosen: it is the only candidate.\n"
         "\n"
         "  50 stay                                                           by\n"
         "  Pod/default/v001, Pod/default/v003, Pod/default/v005 and 47 more  Reprieved  the preemptor fits beside it\n"
         "\n"
-        "0 units placed, 1 waiting, 250 to make way\n"
+        "250 to preempt; 1 starts once they have left\n"
     )
 
 
@@ -156,7 +157,7 @@ def test_a_long_cycle_is_a_table() -> None:
     pending = [pod(f"p{number:02}", cpu="4", priority=99 - number) for number in range(50)]
     lines = text(*crowd(60, 5), *pending).splitlines()
     assert lines[:2] == [
-        "  in this order    outcome  where     makes way",
+        "  in this order    outcome  where     victims",
         "  Pod/default/p00  Preempt  node-000  "
         "Pod/default/work-000-1, Pod/default/work-000-2, Pod/default/work-000-3 and Pod/default/work-000-4",
     ]
@@ -164,7 +165,7 @@ def test_a_long_cycle_is_a_table() -> None:
         "  and 20 more",
         "`--for` decides for one of them alone and shows everything.",
         "",
-        "0 units placed, 50 waiting, 200 to make way",
+        "200 to preempt; 50 start once they have left",
     ]
     assert len(lines) <= 40
 
@@ -192,6 +193,7 @@ def test_json_and_yaml_are_the_contract() -> None:
                     "reason": "LowerPriority",
                     "pdbViolation": False,
                     "message": "priority 1 is below 10, the preemptor's",
+                    "facts": {"priority": 1, "preemptorPriority": 10},
                 }
             ],
             "candidates": {"n1": {"victims": ["Pod/default/low"], "pdbViolations": 0}},
@@ -200,6 +202,7 @@ def test_json_and_yaml_are_the_contract() -> None:
             "criterion": "OnlyCandidate",
             "waitingFor": [],
             "obstacles": {},
+            "claims": [],
         }
     ]
 

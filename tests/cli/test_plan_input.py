@@ -29,9 +29,9 @@ def test_oddities_are_told_beside_the_answer() -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("Pod/default/low makes way")
     assert done.stderr == (
-        "warning: standard input: document 1: Node//n1: $.status.allocatable: its pods use 1 cpu more than it has; "
-        "nothing fits there before somebody leaves\n"
-        "warning: standard input: document 4: Pod/default/lost: $.spec.nodeName: there is no node ghost; "
+        "warning: standard input: document 1, line 6: Node/n1: $.status.allocatable: "
+        "its pods use 1 cpu more than it has; nothing fits there before somebody leaves\n"
+        "warning: standard input: document 4, line 50: Pod/default/lost: $.spec.nodeName: there is no node ghost; "
         "the pod is not counted anywhere\n"
     )
 
@@ -65,8 +65,8 @@ def test_settings_come_from_a_file(tmp_path: Path) -> None:
     options = ("--config", str(tmp_path / "settings.yaml"), "--feature-gates", "GenericWorkload=true")
     lines = text(*guarded, pod("p", cpu="1", priority=5), options=options).splitlines()
     assert lines[0] == (
-        "Pod/default/p cannot be placed, and no preemption helps: the only node is only to be had "
-        "against a disruption budget, and budgets are respected."
+        "Pod/default/p is unschedulable: the only node is only to be had "
+        "with a PDB violation, and budgets are respected."
     )
 
 
@@ -117,7 +117,7 @@ def test_a_kind_that_no_policy_decides_for_is_refused() -> None:
 def test_every_error_of_every_file_is_printed() -> None:
     done = plan({**node("n1"), "spec": 1}, {**pod("p"), "spec": {"containers": "none"}})
     assert (done.returncode, done.stdout) == (2, "")
-    assert [line.split(":")[3].strip() for line in done.stderr.splitlines()] == ["Node//n1", "Pod/default/p"]
+    assert [line.split(":")[3].strip() for line in done.stderr.splitlines()] == ["Node/n1", "Pod/default/p"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")

@@ -15,7 +15,8 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(tmp_path_factory.mktemp("submit"), *HOLLOW) as plane:
+    gangs = ("--feature-gates", "GenericWorkload=true")
+    with running(tmp_path_factory.mktemp("submit"), *HOLLOW, *gangs) as plane:
         yield plane
 
 
@@ -94,6 +95,17 @@ def test_a_priority_is_a_number_or_the_name_of_a_class(plane: Running) -> None:
         1,
         "error: there is no PriorityClass 'priority-51'; did you mean 'priority-50'?\n",
     )
+
+
+def test_a_gang_is_refused_where_pods_start_one_by_one(tmp_path: Path) -> None:
+    with running(tmp_path, *HOLLOW) as plain:
+        done = plain.run("submit", "--name", "large", "--gang", "--replicas", "3", "--", "true")
+        assert (done.code, done.stderr) == (
+            2,
+            "error: --gang: this control plane starts pods one by one, because the feature gate GenericWorkload is off"
+            "; `reprieve up --feature-gates GenericWorkload=true` turns it on\n",
+        )
+        assert plain.get("jobs")["items"] == []
 
 
 def test_a_gang_starts_whole_or_not_at_all(plane: Running) -> None:

@@ -68,7 +68,7 @@ def test_queues_and_who_waits_in_them(plane: Running) -> None:
 
 def test_everything_at_a_glance_tells_who_waits_and_why(plane: Running) -> None:
     waiting = next(line for line in plane.ok("top").lines if "pod/giant" in line)
-    assert "Pod/default/giant cannot be placed" in waiting
+    assert "Pod/default/giant is unschedulable: it needs 99 cpu" in waiting
 
 
 def test_for_other_programs(plane: Running) -> None:

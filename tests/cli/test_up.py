@@ -15,6 +15,7 @@ import tomllib
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.builders.pods import pod, to_yaml
@@ -27,7 +28,7 @@ def test_it_says_where_it_is_what_it_keeps_and_how_to_stop_it(tmp_path: Path) ->
     with running(tmp_path, *HOLLOW) as plane:
         url = plane.wait_for_address()
         said = plane.said("Ctrl-C").splitlines()
-        assert said == [
+        assert [line for line in said if "feature gates" not in line and not line.startswith("  ")] == [
             f"Reprieve listens on {url}",
             f"data in {plane.directory}",
             "2 hollow nodes, hollow-1 to hollow-2: 4 CPU, 8Gi memory each",
@@ -254,3 +255,52 @@ def test_kubectl_finds_it_and_passes_everything_on(tmp_path: Path) -> None:
     assert "Usage: kubectl reprieve get" in helped.stdout
     assert done.returncode == 1
     assert done.stderr.startswith("error: no control plane runs on this machine")
+
+
+def test_it_prints_which_feature_gates_are_on_and_off(tmp_path: Path) -> None:
+    with running(tmp_path, *HOLLOW, "--feature-gates", "AllAlpha=true,PriorityBoost=false", COLUMNS="80") as plane:
+        said = " ".join(plane.said("Ctrl-C").split())
+        lists = (rf"feature gates {word}: ([\w, ]+?)(?: feature gates| \()" for word in ("on", "off"))
+        on, off = (re.search(pattern, said) for pattern in lists)
+        assert on is not None
+        assert off is not None
+        assert {"CompositePodGroup", "PriorityBasedScheduling", "PartialAdmission"} <= set(on[1].split(", "))
+        assert {"GenericWorkload", "PriorityBoost"} <= set(off[1].split(", "))
+        assert "(--feature-gates NAME=true turns one on)" in said
+        metrics = plane.wait_for_address() + "/metrics"
+        assert 'kubernetes_feature_enabled{name="GenericWorkload",stage="BETA"} 0.0' in httpx.get(metrics).text
+
+
+def test_a_plan_of_the_server_goes_by_its_own_gates(tmp_path: Path) -> None:
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "train"}}
+    gang = {**group, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+    tried = to_yaml(gang, pod("a", group="train"))
+    for gates, unit in ((), "Pod/default/a"), (("--feature-gates", "AllBeta=true"), "PodGroup/default/train"):
+        (tmp_path / unit[:4]).mkdir()
+        with running(tmp_path / unit[:4], *HOLLOW, *gates) as plane:
+            plane.wait_for_address()
+            made = plane.ok("plan", "--live", "--for", "pod/default/a", "-f", "-", "-o", "json", stdin=tried).json()
+            assert [each["preemptor"] for each in made["decisions"]] == [unit]
+            assert ("GenericWorkload is off" in made["decisions"][0]["message"]) is (not gates)
+
+
+def test_deleting_a_class_that_running_pods_name_warns_and_top_and_check_tell(tmp_path: Path) -> None:
+    with running(tmp_path, *HOLLOW) as plane:
+        batch = {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "batch"},
+            "value": 1,
+        }
+        plane.ok("apply", "-f", "-", stdin=to_yaml(batch, pod("old", priority_class="batch")))
+        where = str(until(lambda: plane.pods()["old"]["spec"].get("nodeName")))
+        done = plane.ok("delete", "priorityclass", "batch")
+        assert done.stderr.startswith("Warning: Pod/default/old still names PriorityClass batch: ")
+        assert ["batch", "pod/old", where] in plane.ok("top").rows
+        assert plane.ok("top", "-o", "json").json()["missingClasses"][0]["named by"] == "pod/old"
+        listed = json.dumps(plane.get("pods"))
+        checked = plane.run("check", "-f", "-", stdin=listed)
+        assert (
+            f'there is no PriorityClass "batch"; while it is missing, no higher pod can preempt on {where}'
+            in checked.stdout
+        )

@@ -21,7 +21,6 @@ from typing import Any
 
 import pytest
 
-from reprieve.configuration import Settings
 from reprieve.embedded_plane import STORE_FILE, open_plane
 from reprieve.model.clock import system_clock
 from reprieve.scheduler.history import History
@@ -29,6 +28,7 @@ from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.records import WatchEvent
 from tests.crash.laws import Books, unsettled
 from tests.crash.load import PRIORITIES, Diary, Load
+from tests.planes.running import SETTINGS
 
 KILLS = int(os.environ.get("REPRIEVE_KILLS", "200"))
 _LONGEST = 0.7
@@ -58,7 +58,7 @@ def _in_child(work: Callable[[], Coroutine[Any, Any, None]], seconds: float | No
 
 async def _live(directory: Path, seed: int, writes: int | None) -> None:
     """A control plane with load, until it is killed; where `writes` is given, by itself right after so many of them."""
-    plane = open_plane(directory, system_clock, Settings(validate=True))
+    plane = open_plane(directory, system_clock, SETTINGS)
     assert isinstance(plane.store, EmbeddedStore)
     if writes is not None:
         _die_after(plane.store, writes)
@@ -83,7 +83,7 @@ def _die_after(store: EmbeddedStore, writes: int) -> None:
 
 async def _settle(directory: Path) -> None:
     """Without load, until nothing has happened for a while."""
-    plane = open_plane(directory, system_clock, Settings(validate=True))
+    plane = open_plane(directory, system_clock, SETTINGS)
     assert isinstance(plane.store, EmbeddedStore)
     await plane.start()
     deadline, quiet_since, version = time.monotonic() + _PATIENCE, time.monotonic(), -1

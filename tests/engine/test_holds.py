@@ -26,6 +26,7 @@ WHOLE = Hold(
     counts={"main": 3},
     clusters={"m1": 2},
     version=7,
+    reserves=True,
     decision=9,
 )
 

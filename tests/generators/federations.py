@@ -128,7 +128,9 @@ def federations(draw: st.DrawFn, *, styles: list[Dict] = STYLES, most_replicas: 
 
 def deployment(name: str = "web", *, priority: str | None = None, labels: dict[str, str] | None = None) -> Dict:
     pods = without_nothing(containers=[container(cpu="2", memory="1Gi")], priorityClassName=priority)
-    spec = {"replicas": 3, "template": {"spec": pods}}
+    app = {"app": name}
+    template = {"metadata": {"labels": app}, "spec": pods}
+    spec = {"replicas": 3, "selector": {"matchLabels": app}, "template": template}
     return manifest("apps/v1", "Deployment", metadata(name, "shop", labels=labels), spec=spec)
 
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import FairSharingSettings, QuotaSettings, Settings
-from reprieve.manifests.kinds import JOBS, NODES, REPLICA_SETS
-from reprieve.stores.errors import NotFound
+from reprieve.manifests.kinds import JOBS, NODES, PRIORITY_CLASSES, REPLICA_SETS
+from reprieve.stores.errors import Conflict, Forbidden, Invalid, NotFound
+from tests.builders.gates import GANGS_AND_BINDINGS
 from tests.builders.pods import budget, pod_group, priority_class
 from tests.planes.running import Dict, Plane, job, replica_set
 
@@ -38,24 +39,43 @@ class Life(NamedTuple):
             await step(plane)
 
 
-def arrives(*manifests: Dict) -> Step:
-    return lambda plane: plane.apply(*manifests)
+class arrives:  # noqa: N801 - one of several steps
+    """Objects are made."""
+
+    def __init__(self, *manifests: Dict) -> None:
+        self.manifests = manifests
+
+    async def __call__(self, plane: Plane) -> None:
+        try:
+            await plane.apply(*self.manifests)
+        except (Forbidden, Invalid):
+            return  # there is no such class now
 
 
-def goes(resource: Any, name: str) -> Step:
+def returns(manifest: Dict) -> Step:
     async def step(plane: Plane) -> None:
         try:
-            await plane.store.delete(resource, name, "default")
+            await plane.apply(manifest)
+        except Conflict:
+            return  # it is not gone yet
+
+    return step
+
+
+def goes(resource: Any, name: str, namespace: str = "default") -> Step:
+    async def step(plane: Plane) -> None:
+        try:
+            await plane.store.delete(resource, name, namespace)
         except NotFound:
             return  # it was not there yet, or is gone already
 
     return step
 
 
-def changes(resource: Any, name: str, patch: Dict, namespace: str = "default") -> Step:
+def changes(resource: Any, name: str, patch: Dict, namespace: str = "default", subresource: str = "") -> Step:
     async def step(plane: Plane) -> None:
         try:
-            await plane.store.patch(resource, name, namespace, patch)
+            await plane.store.patch(resource, name, namespace, patch, subresource=subresource)
         except NotFound:
             return
 
@@ -65,8 +85,9 @@ def changes(resource: Any, name: str, patch: Dict, namespace: str = "default") -
 class Maker:
     """Makes what all lives have in common."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, *, closed: bool = False) -> None:
         self.random = random
+        self.closed = closed
         self.first: list[Dict] = []
         self.later: list[tuple[float, Step]] = []
         self.classes: list[str] = []
@@ -77,11 +98,41 @@ class Maker:
         quota = QuotaSettings(wait_before_preemption_seconds=self.random.choice([0, 0, 20]))
         return Settings(
             validate=True,
+            feature_gates=GANGS_AND_BINDINGS,
             pdb=self.random.choice(["BestEffort", "BestEffort", "Respect"]),
             scoring=self.random.choice(["LeastAllocated", "MostAllocated"]),
             fair_sharing=fair,
             quota=quota,
         )
+
+    def upsets(self) -> None:
+        """What nobody plans for: nodes that shrink, close, go and come back; classes that are deleted or changed."""
+        for name in [manifest["metadata"]["name"] for manifest in self.first if manifest["kind"] == "Node"]:
+            if self.chance(0.25):
+                self._upset_node(name)
+        for name in self.classes:
+            if self.chance(0.15):
+                self.at(goes(PRIORITY_CLASSES, name, ""))
+                again = priority_class(name, self.random.choice([0, 3, 10, 70]))
+                self.at(returns(again), ARRIVALS)
+
+    def _upset_node(self, name: str) -> None:
+        random = self.random
+        match random.choice(["size", "taint", "gone", "label"]):
+            case "size":
+                for _ in range(2):
+                    amounts = {"cpu": str(random.randint(1, 6)), "memory": "32Gi", "pods": "110"}
+                    self.at(changes(NODES, name, {"status": {"allocatable": amounts}}, "", subresource="status"))
+            case "taint":
+                taint = {"key": "closed", "effect": "NoSchedule"}
+                self.at(changes(NODES, name, {"spec": {"taints": [taint]}}, ""))
+                self.at(changes(NODES, name, {"spec": {"taints": None}}, ""), ARRIVALS / 2)
+            case "gone":
+                self.at(goes(NODES, name, ""))
+                again = hollow_node(name, cpu=str(random.randint(2, 5)), labels={"zone": "z0", "pool": "a"})
+                self.at(returns(again), ARRIVALS)
+            case _:
+                self.at(changes(NODES, name, {"metadata": {"labels": {"zone": random.choice(["z0", "z1"])}}}, ""))
 
     # Parts
 
@@ -89,7 +140,12 @@ class Maker:
         return self.random.random() < share
 
     def at(self, step: Step, earliest: float = 0.0) -> None:
-        self.later.append((round(self.random.uniform(earliest, ARRIVALS), 1), step))
+        """Something happens at some moment. In a closed world all arrives in the first seconds, and nothing goes."""
+        if self.closed:
+            if isinstance(step, arrives):
+                self.later.append((round(self.random.uniform(0, 5), 1), step))
+            return
+        self.later.append((round(self.random.uniform(earliest, max(ARRIVALS, earliest + 60)), 1), step))
 
     def name(self, kind: str) -> str:
         self.number += 1
@@ -130,9 +186,9 @@ class Maker:
         body: Dict = {
             "cpu": str(random.choice([1, 1, 1, 2, 2, 3])),
             "priority": random.choice(self.classes),
-            "leaves": random.choice([0, 0, 3, 12]),
+            "leaves": random.choice([0, 0, 3, 12, 90]),
         }
-        if self.chance(0.4):
+        if self.chance(0.4) and not self.closed:
             body["run"] = random.choice([20, 60, 200])
         return body
 

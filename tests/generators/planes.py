@@ -21,21 +21,25 @@ POLICIES = ("pods", "groups", "quota", "queues", "federation", "mixed")
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
-def life(policy: str, seed: int) -> Life:
-    return _Plane(Random(f"{policy} {seed}")).life(policy)  # noqa: S311 - not a secret
+def life(policy: str, seed: int, *, upsets: bool = False, closed: bool = False) -> Life:
+    """`upsets`: nodes and classes change and go, too. `closed`: nothing ends, goes or arrives later."""
+    return _Plane(Random(f"{policy} {seed}"), closed=closed).life(policy, upsets=upsets)  # noqa: S311 - not a secret
 
 
 class _Plane(Maker):
     """A life, policy by policy."""
 
-    def life(self, policy: str) -> Life:
+    def life(self, policy: str, *, upsets: bool) -> Life:
         self.priorities()
         parts = POLICIES[:-1] if policy == "mixed" else (policy,)
         if policy != "federation":
             self.nodes(most=9 if policy == "quota" else 5)
         for part in parts:
             getattr(self, f"_{part}")(few=policy == "mixed")
-        return Life(self.settings(), self.first, self.later)
+        settings = self.settings()
+        if upsets:
+            self.upsets()
+        return Life(settings, self.first, self.later)
 
     def _pods(self, *, few: bool) -> None:
         for _ in range(self.how_many(8, few=few)):

@@ -50,7 +50,8 @@ def check(case: Case) -> list[str]:
     """The lines of `reprieve check`, from the same parts."""
     before = load_text(case.old, name="old.yaml")
     loaded = load_text(case.manifest, name=case.file, strict=case.strict)
-    problems = [*before.errors, *loaded.problems, *admit_all(loaded.entries, before.entries)]
+    refused = loaded.sources.located(admit_all(loaded.entries, before.entries))
+    problems = [*before.errors, *loaded.problems, *refused]
     return [f"{problem.severity}: {problem}" for problem in problems]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from reprieve.manifests.loading import Loaded, load, load_text
+from reprieve.manifests.loaded import Loaded
+from reprieve.manifests.loading import load, load_text
 from reprieve.manifests.pods import Pod
 from tests.builders.pods import item_list, node, pod, to_json, to_yaml
 
@@ -56,7 +57,7 @@ def test_what_is_not_there_is_an_error_beside_what_is(tmp_path: Path) -> None:
     assert problems(loaded) == [
         f"{paths[0]}: no such file or directory",
         f"{paths[1]}: holds no manifests; files that end in .yaml, .yml, .json",
-        f"{paths[3]}: line 2: not UTF-8 text",
+        f"{paths[3]}, line 2: not UTF-8 text",
     ]
     assert units(loaded) == ["Node//n1"]
 
@@ -74,11 +75,11 @@ def test_standard_input_is_read_as_a_file_is(text: Any) -> None:
     ("content", "want"),
     [
         (b'{"apiVersion": NaN}', "x.json: document 1: not JSON: NaN is no number"),
-        (b'{"a": 1}\n{"b": ]', "x.json: document 2: line 2: not JSON: Expecting value"),
+        (b'{"a": 1}\n{"b": ]', "x.json: document 2, line 2: not JSON: Expecting value"),
         (b"[" * 100_000, "x.json: document 1: nested too deeply"),
-        (b'{"apiVersion": "v1", "kind": "\xff"}', "x.json: document 1: not JSON: text that is not UTF-8"),
-        (b'{"apiVersion": "v1", "kind": "\\ud800"}', "x.json: document 1: not JSON: text that is not UTF-8"),
-        (b"[1]", "x.json: document 1: $: found a list; it must be an object with apiVersion and kind"),
+        (b'{"apiVersion": "v1", "kind": "\xff"}', "x.json: document 1, line 1: not JSON: text that is not UTF-8"),
+        (b'{"apiVersion": "v1", "kind": "\\ud800"}', "x.json: document 1, line 1: not JSON: text that is not UTF-8"),
+        (b"[1]", "x.json: document 1, line 1: $: found a list; it must be an object with apiVersion and kind"),
     ],
 )
 def test_what_is_no_json_is_an_error_and_no_crash(content: Any, want: Any) -> None:

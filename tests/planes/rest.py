@@ -16,10 +16,10 @@ from tests.planes.running import Plane, condition
 
 async def everything(plane: Plane) -> list[dict[str, Any]]:
     found = [record for resource in RESOURCES.values() for record in (await plane.store.list(resource)).records]
-    return [_as_in_force(record) for record in found if record.resource != EVENTS]
+    return [as_in_force(record) for record in found if record.resource != EVENTS]
 
 
-def _as_in_force(record: Record) -> dict[str, Any]:
+def as_in_force(record: Record) -> dict[str, Any]:
     """Of queues that were refused, the last good ones count."""
     accepted = record.metadata.get("annotations", {}).get(ACCEPTED)
     return {**record.data, "data": {QUEUES_FILE: accepted}} if accepted else record.data

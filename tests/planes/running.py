@@ -35,9 +35,12 @@ from reprieve.model.clock import Clock, run_virtually
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
+from tests.builders.gates import GANGS_AND_BINDINGS
 from tests.planes.patience import patience
 
 Dict = dict[str, Any]
+SETTINGS = Settings(validate=True, feature_gates=GANGS_AND_BINDINGS)
+"""Of planes in tests, where nothing else is said: gangs and bindings are in many stories."""
 _QUIET = 600.0
 _LONGEST = 6 * 3600.0
 
@@ -247,7 +250,7 @@ def live(
 
     async def main(clock: Clock) -> Any:
         def opened() -> ControlPlane:
-            return open_plane(directory, clock, settings or Settings(validate=True), seed=seed, **options)
+            return open_plane(directory, clock, settings or SETTINGS, seed=seed, **options)
 
         alive = Plane(opened(), clock, opened if directory is not None else None)
         await alive.plane.start()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reprieve.agents.hollow.nodes import HollowAgent
-from reprieve.configuration import Settings, own_plane
+from reprieve.configuration import Settings
 from reprieve.manifests.kinds import POD_GROUPS, PODS, PRIORITY_CLASSES
 from reprieve.model.clock import Clock, run_virtually
 from reprieve.scheduler.history import History
@@ -18,6 +18,7 @@ from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
+from tests.builders.gates import GANGS_AND_BINDINGS
 from tests.builders.pods import pod_group
 from tests.planes.crashing import Crash, CrashingStore
 from tests.planes.running import Dict, pod
@@ -37,7 +38,7 @@ class Schedulers:
 
     def _scheduler(self, store: Store) -> Scheduler:
         self.metrics = Metrics()
-        settings = own_plane(Settings(validate=True))
+        settings = Settings(validate=True, feature_gates=GANGS_AND_BINDINGS)
         return Scheduler(store, self.clock, settings, self.history, metrics=self.metrics, names=ALL_NAMES)
 
     def counted(self, name: str, **labels: str) -> float:

@@ -82,6 +82,7 @@ def test_the_answer_is_what_the_contract_says() -> None:
                         "reason": "LowerPriority",
                         "pdbViolation": False,
                         "message": "priority 1 is below 10, the preemptor's",
+                        "facts": {"priority": 1, "preemptorPriority": 10},
                     }
                 ],
                 "candidates": {"n1": {"victims": ["Pod/default/low"], "pdbViolations": 0}},
@@ -90,6 +91,7 @@ def test_the_answer_is_what_the_contract_says() -> None:
                 "criterion": "OnlyCandidate",
                 "waitingFor": [],
                 "obstacles": {},
+                "claims": [],
             }
         ],
         "admitted": [],
@@ -110,7 +112,7 @@ def test_one_decision_is_at_hand_and_several_are_not() -> None:
 
 def test_an_empty_world_is_no_error() -> None:
     assert plan([], now=NOW).to_dict()["decisions"] == []
-    assert plan([pod("p")], now=NOW).decision.message == "Pod/default/p cannot be placed: there are no nodes."
+    assert plan([pod("p")], now=NOW).decision.message == "Pod/default/p is unschedulable: there are no nodes."
 
 
 def spared(result: Any) -> dict[str, tuple[str, str]]:
@@ -126,7 +128,7 @@ def test_who_could_go_but_is_not_asked_is_told_why() -> None:
     assert spared(plan(small, now=NOW)) == {
         "Pod/default/low": (
             "NoHelp",
-            "it would not help: n1 is too small even without everybody who could make way",
+            "preempting it would not help: n1 is too small: it has 2 of the 9 cpu it needs",
         )
     }
 
@@ -144,8 +146,9 @@ def test_a_node_with_a_pod_of_an_unknown_class_is_left_alone() -> None:
     world = [*WORLD, pod("stray", node="n1", priority=1, priority_class="gone")]
     result = plan(world, preemptor="Pod/default/p", now=NOW)
     assert result.decision.message == (
-        "Pod/default/p cannot be placed, and no preemption helps: the only node is left alone, "
-        "because nobody knows what a pod of an unknown priority class there tolerates."
+        "Pod/default/p is unschedulable: the only node is left alone, because PriorityClass gone of a pod there does "
+        "not exist. PriorityClass gone does not exist, but Pod/default/stray names it: nobody knows what it tolerates, "
+        "so nobody is preempted on n1."
     )
 
 
@@ -190,9 +193,11 @@ def test_a_budget_is_broken_only_when_it_need_not_be_respected() -> None:
     refused = plan(GUARDED, now=NOW, config={"pdb": "Respect"})
     assert (refused.decision.outcome, victims(refused)) == ("Unschedulable", [])
     assert refused.decision.message.endswith(
-        "the only node is only to be had against a disruption budget, and budgets are respected."
+        "the only node is only to be had with a PDB violation, and budgets are respected."
     )
-    assert spared(refused) == {"Pod/default/low": ("NobodyAsked", "a disruption budget is respected")}
+    assert spared(refused) == {
+        "Pod/default/low": ("NobodyAsked", "it would take a PDB violation, and budgets are respected")
+    }
 
 
 @pytest.mark.parametrize(("scoring", "want"), [("LeastAllocated", "empty"), ("MostAllocated", "half-full")])
@@ -254,10 +259,11 @@ def test_what_admission_would_refuse_is_a_warning() -> None:
     world = [*WORLD, lost, crowd, pod("odd", priority_class="gone", node="n1"), priority_class("x", 5, default=True)]
     result = plan(world, preemptor="Pod/default/p", now=NOW)
     assert [str(problem) for problem in result.warnings] == [
-        "objects: document 1: Node//n1: $.status.allocatable: its pods use 3 cpu more than it has; "
+        "objects: document 1: Node/n1: $.status.allocatable: its pods use 3 cpu more than it has; "
         "nothing fits there before somebody leaves",
         "objects: document 4: Pod/default/lost: $.spec.nodeName: there is no node ghost; "
         "the pod is not counted anywhere",
-        'objects: document 6: Pod/default/odd: $.spec.priorityClassName: there is no PriorityClass "gone"',
+        'objects: document 6: Pod/default/odd: $.spec.priorityClassName: there is no PriorityClass "gone"; '
+        "while it is missing, no higher pod can preempt on n1",
     ]
     assert result.to_dict()["warnings"] == [str(problem) for problem in result.warnings]

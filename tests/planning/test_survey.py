@@ -12,13 +12,14 @@ from reprieve.cli import app
 from tests.builders.pods import in_workload, node, pod, pod_group, priority_class, to_yaml, workload
 
 Dict = dict[str, Any]
+LONG_AGO = "2026-01-01T00:00:00Z"
 GATES = {"GenericWorkload": True}
 CLASSES = [priority_class("low", 10), priority_class("high", 100)]
 
 
 def team(*priorities: int | None) -> list[Dict]:
     pods = [
-        pod(f"team-{number}", node="n1", priority=priority, cpu="1", spec=in_workload("team"))
+        pod(f"team-{number}", node="n1", priority=priority, created=LONG_AGO, cpu="1", spec=in_workload("team"))
         for number, priority in enumerate(priorities)
     ]
     return [workload("team", gang=1, priorityClassName="low"), *pods]
@@ -26,7 +27,7 @@ def team(*priorities: int | None) -> list[Dict]:
 
 def grouped(*priorities: int) -> list[Dict]:
     pods = [
-        pod(f"team-{number}", node="n1", priority=priority, cpu="1", group="team")
+        pod(f"team-{number}", node="n1", priority=priority, created=LONG_AGO, cpu="1", group="team")
         for number, priority in enumerate(priorities)
     ]
     return [pod_group("team", priority=10), *pods]

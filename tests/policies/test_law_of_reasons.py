@@ -15,6 +15,7 @@ import pytest
 
 from tests.builders.pods import to_yaml
 from tests.reasons import law
+from tests.reasons.reach import only_one_waits
 from tests.reasons.steps import UNPROTECTED
 from tests.reasons.worlds import POLICIES, Dict, World, world
 
@@ -151,5 +152,5 @@ def test_whoever_is_claimed_makes_way_for_an_earlier_head_and_alone_nobody_is(se
     assert claimed
     for unit, preemptor, heads in claimed:
         assert heads
-        alone = law.decide(made._replace(preemptor=preemptor))
+        alone = law.decide(only_one_waits(made._replace(preemptor=preemptor)))
         assert (unit, "Claimed") not in [(item["unit"], item["rule"]) for item in alone["spared"]]

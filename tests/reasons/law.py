@@ -126,9 +126,12 @@ def _moved(scene: Scene, before: Dict, after: Dict) -> bool:
     return scene.moved and bool(before["placement"] != after["placement"])
 
 
-def _reason(spared: dict[str, str]) -> str:
-    """The rule; where another place was chosen, also which, and where a place is no help, also why."""
-    return spared["message"] if spared["rule"] in ("CheaperElsewhere", "NoHelp") else spared["rule"]
+def _reason(spared: Dict) -> object:
+    """The rule; where another place was chosen, also which, and where a place is no help, also why: not by how much."""
+    if spared["rule"] == "NoHelp":
+        obstacle = spared["facts"]["obstacle"]
+        return [obstacle.get(name) for name in ("kind", "why", "resource", "by")], bool(obstacle.get("candidates"))
+    return spared["message"] if spared["rule"] == "CheaperElsewhere" else spared["rule"]
 
 
 def smallest(world: World, fails: Callable[[World], bool]) -> World:

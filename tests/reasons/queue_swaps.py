@@ -116,6 +116,7 @@ SWAPS: dict[str, Swap] = {
     "NeverBelowGuarantee": no_guarantee,
     "SameApplication": another_application,
     "OwnQueue": another_queue,
+    "SameGuarantee": another_queue,
     "WithinGuarantee": over_guarantee,
     "HigherPriority": low_priority,
     "PriorityFence": no_priority_fence,

@@ -6,7 +6,7 @@ import copy
 
 from tests.builders.pods import GPU
 from tests.builders.quota import flavor
-from tests.reasons.reach import named, of_kind, quota_paths
+from tests.reasons.reach import named, of_kind, only_one_waits, quota_paths
 from tests.reasons.scene import FAR_BELOW, Scene, Swap, conditions
 from tests.reasons.worlds import Dict
 
@@ -133,8 +133,9 @@ def stays_put(scene: Scene) -> None:
 
 
 def may_preempt(scene: Scene) -> None:
-    """Nothing has to be waited for."""
+    """Nothing has to be waited for, and nobody has a turn before it."""
     scene.world.config.pop("quota", None)
+    scene.world = only_one_waits(scene.world)
     named(scene.objects, scene.world.preemptor)["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
     for item in of_kind(scene.objects, "Workload"):
         conditions(item, "Evicted")

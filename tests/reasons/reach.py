@@ -21,6 +21,16 @@ def named(objects: list[Dict], unit: str) -> Dict:
     return next(item for item in objects if unit_of(item) == unit)
 
 
+def only_one_waits(world: World) -> World:
+    """The same without all other workloads that wait: whoever is before it in a cycle has a say in its decision."""
+    others = [
+        item
+        for item in of_kind(world.objects, "Workload")
+        if "admission" not in item.get("status", {}) and unit_of(item) != world.preemptor
+    ]
+    return world._replace(objects=[item for item in world.objects if item not in others])
+
+
 def of_kind(objects: list[Dict], *kinds: str) -> list[Dict]:
     return [item for item in objects if item["kind"] in kinds]
 

@@ -145,7 +145,7 @@ class Decision:
     def importance(self, pod: Dict) -> tuple[int, datetime, str, str, str]:
         """The most important first; creation time and name only end ties."""
         meta = pod["metadata"]
-        created = meta.get("creationTimestamp", "")
+        created = meta.get("creationTimestamp", "9999")  # what is only tried out is the newest
         return -priority_of(self.cluster, pod), _start(pod), created, namespace_of(pod), meta["name"]
 
     def exempt(self, pod: Dict, patient: bool) -> bool:

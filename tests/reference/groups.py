@@ -200,9 +200,9 @@ class Question:
 
 
 def importance(unit: NaiveUnit) -> tuple[int, bool, int, str, str, str]:
-    """The most important first; creation time and name only end ties."""
+    """The most important first; creation time (the newest, where there is none) and name only end ties."""
     starts = [pod.get("status", {}).get("startTime", "9999") for pod in unit.pods]
-    created = [pod["metadata"].get("creationTimestamp", "") for pod in unit.pods]
+    created = [pod["metadata"].get("creationTimestamp", "9999") for pod in unit.pods]
     return -unit.priority, not unit.grouped, -len(unit.pods), min(starts), min(created), unit.name
 
 

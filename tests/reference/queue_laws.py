@@ -1,38 +1,50 @@
-"""Laws 5 and 6 for one queue, read plainly off the tree: what the columns over all queues are checked against."""
+"""Laws 4, 5 and 6 for one queue, read plainly off the tree: what the columns over all queues are checked against."""
 
 from __future__ import annotations
 
 from reprieve.model.resources import NOTHING
 from reprieve.policies.queue.laws import Claim
+from reprieve.policies.queue.pods import held
 from reprieve.policies.queue.standing import CLOSED, OPEN
 from reprieve.policies.queue.tree import QueueNode
+from reprieve.world import PodFacts
 
 
 def over_guarantee(queue: QueueNode, claim: Claim) -> bool:
-    """Law 5: it uses more than its guarantee of some type that is asked for."""
-    return any(left_of_guarantee(queue, claim, name) < 0 for name in claim.request)
+    """Law 5: it guarantees nothing, or is over its guarantee of something; and it may give some of what is asked."""
+    named = {name for node in below_common(queue, claim) for name in node.guaranteed or NOTHING}
+    over = not named or any(may_give(queue, claim, name) for name in named)
+    return over and any(may_give(queue, claim, name) for name in claim.request)
 
 
-def left_of_guarantee(queue: QueueNode, claim: Claim, name: str) -> int:
-    """What is left of a queue's guarantee of a type, or of those above it, whichever is least.
+def may_give(queue: QueueNode, claim: Claim, name: str) -> bool:
+    """Whether it has any of a type, and all queues up to the common one that guarantee the type have more than that."""
+    amounts = [node.kept.get(name, 0) - guaranteed(node, name) for node in below_common(queue, claim)]
+    return queue.kept.get(name, 0) > 0 and all(amount > 0 for amount in amounts)
 
-    Queues above both do not protect a sibling with what they have left, where the asking queue has its own guarantee.
-    """
-    common = claim.common(queue)
-    own = any(name in (node.guaranteed or NOTHING) for node in claim.below(common))
-    limits = [
-        node.guaranteed[name] - node.kept.get(name, 0)
-        for node in queue.path
-        if node.guaranteed is not None and name in node.guaranteed and not (own and node in common.path)
-    ]
-    return min(limits, default=-queue.kept.get(name, 0))
+
+def guaranteed(node: QueueNode, name: str) -> int:
+    """What a queue guarantees of a type; nothing that it does not name stands in the way of anybody."""
+    return (node.guaranteed or NOTHING).get(name, -1)
+
+
+def below_common(queue: QueueNode, claim: Claim) -> tuple[QueueNode, ...]:
+    return queue.path[: queue.path.index(claim.common(queue))]
+
+
+def only_shares(facts: PodFacts, queue: QueueNode, claim: Claim) -> bool:
+    """Law 4: it is below the queue that is claimed, and claims none further down itself."""
+    if claim.claimed is None or claim.claimed not in queue.path:
+        return False
+    further_down = queue.path[: queue.path.index(claim.claimed)]
+    return not any(held(facts).of(name) for node in further_down for name in node.guaranteed or NOTHING)
 
 
 def priority_bound(queue: QueueNode, claim: Claim) -> int:
     """Law 6: up to the common queue each adds its offset or fences; down from there each takes its offset away."""
     common = claim.common(queue)
     bound = claim.facts.priority
-    for node in claim.below(common):
+    for node in claim.queue.path[: claim.queue.path.index(common)]:
         bound = node.offset if node.priority_fence else bound + node.offset
     for node in reversed(queue.path[: queue.path.index(common)]):
         if node.priority_fence:

@@ -3,52 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from reprieve.engine.plan import Details, Outcome, Plan, StalePlan, Victim
-from reprieve.engine.reasons import LowerPriority
-from reprieve.model.names import UnitName, unit_name
-from reprieve.scheduler import history as module
+from reprieve.engine.plan import Details, Plan, StalePlan
+from reprieve.model.names import UnitName
 from reprieve.scheduler.history import History
+from reprieve.scheduler.history import stories as module
 from tests.planes.running import Plane, live, replica_set
+from tests.scheduler.histories import Watch, planned
 
 
-class Watch:
-    """A clock that a test moves on."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def passes(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def history(watch: Watch) -> Iterator[History]:
-    made = History(":memory:", watch, most=500)
-    yield made
-    made.close()
-
-
-def _plan(unit: str, outcome: Outcome = "Unschedulable", message: str = "no room", *victims: str) -> Plan:
-    going = [Victim(unit_name("Pod", "default", name), LowerPriority(1, 100)) for name in victims]
-    return Plan(unit_name("Pod", "default", unit), "pod", outcome, message, domain="n1", victims=going)
-
-
-def test_a_decision_is_kept_with_its_whole_plan(history: History) -> None:
-    number = history.record(_plan("high", "Preempt", "low makes way", "low"))
+def test_a_decision_is_kept_with_its_wholeplanned(history: History) -> None:
+    number = history.record(planned("high", "Preempt", "low makes way", "low"))
     kept = history.decision(number)
     assert kept is not None
     assert (kept["preemptor"], kept["policy"], kept["outcome"]) == ("Pod/default/high", "pod", "Preempt")
@@ -59,30 +27,30 @@ def test_a_decision_is_kept_with_its_whole_plan(history: History) -> None:
 
 
 def test_the_same_answer_again_is_counted(history: History, watch: Watch) -> None:
-    first = history.record(_plan("waits"))
+    first = history.record(planned("waits"))
     for _ in range(3):
         watch.passes(60)
-        assert history.record(_plan("waits")) == first
+        assert history.record(planned("waits")) == first
     (kept,) = history.decisions("Pod/default/waits")
     assert (kept["times"], kept["at"], kept["last"]) == (
         4,
         "2026-01-01T00:00:00.000000Z",
         "2026-01-01T00:03:00.000000Z",
     )
-    assert history.record(_plan("waits", message="something else")) != first
-    assert history.record(_plan("waits")) != first, "after another answer it is news again"
-    assert history.record(_plan("other")) != first
+    assert history.record(planned("waits", message="something else")) != first
+    assert history.record(planned("waits")) != first, "after another answer it is news again"
+    assert history.record(planned("other")) != first
 
 
 def test_decisions_to_act_are_never_counted_together(history: History) -> None:
     for outcome in ("Fits", "Preempt"):
-        assert history.record(_plan("a", outcome)) != history.record(_plan("a", outcome))
+        assert history.record(planned("a", outcome)) != history.record(planned("a", outcome))
 
 
 def test_who_was_a_victim_finds_the_decision_too(history: History) -> None:
-    history.record(_plan("low", "Fits", "fits"))
-    history.record(_plan("high", "Preempt", "makes way", "low", "also-low"))
-    history.record(_plan("unrelated"))
+    history.record(planned("low", "Fits", "fits"))
+    history.record(planned("high", "Preempt", "makes way", "low", "also-low"))
+    history.record(planned("unrelated"))
     assert [item["preemptor"] for item in history.decisions("Pod/default/low")] == [
         "Pod/default/high",
         "Pod/default/low",
@@ -92,12 +60,9 @@ def test_who_was_a_victim_finds_the_decision_too(history: History) -> None:
     assert told["decision"]["outcome"] == "Fits"
     assert told["preempted"]["preemptor"] == "Pod/default/high"
     assert history.explain("Pod/default/unrelated")["preempted"] is None
-    assert history.explain("Pod/default/nobody") == {
-        "unit": "Pod/default/nobody",
-        "story": [],
-        "decision": None,
-        "preempted": None,
-    }
+    nothing = history.explain("Pod/default/nobody")
+    assert nothing.pop("unit") == "Pod/default/nobody"
+    assert not any(nothing.values())
 
 
 def test_the_story_is_told_from_the_start_and_not_longer_than_asked(history: History, watch: Watch) -> None:
@@ -112,9 +77,9 @@ def test_the_story_is_told_from_the_start_and_not_longer_than_asked(history: His
 
 
 def test_the_oldest_decisions_are_forgotten_with_their_victims(history: History) -> None:
-    history.record(_plan("first", "Preempt", "makes way", "victim"))
+    history.record(planned("first", "Preempt", "makes way", "victim"))
     for number in range(1100):
-        history.record(_plan(f"pod-{number}"))
+        history.record(planned(f"pod-{number}"))
     kept = history.decisions(limit=10_000)
     assert 500 <= len(kept) < 800
     assert kept[0]["preemptor"] == "Pod/default/pod-1099"
@@ -123,10 +88,10 @@ def test_the_oldest_decisions_are_forgotten_with_their_victims(history: History)
 
 
 def test_a_counted_decision_that_was_forgotten_meanwhile_is_kept_anew(history: History) -> None:
-    first = history.record(_plan("waits"))
+    first = history.record(planned("waits"))
     for number in range(1100):
-        history.record(_plan(f"pod-{number}"))
-    again = history.record(_plan("waits"))
+        history.record(planned(f"pod-{number}"))
+    again = history.record(planned("waits"))
     assert again != first
     kept = history.decision(again)
     assert kept is not None
@@ -149,21 +114,21 @@ def test_stories_are_bounded(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> N
 def test_everything_is_there_after_it_is_opened_again(tmp_path: Path, watch: Watch) -> None:
     path = tmp_path / "history.db"
     history = History(path, watch)
-    number = history.record(_plan("high", "Preempt", "makes way", "low"))
+    number = history.record(planned("high", "Preempt", "makes way", "low"))
     history.note("Pod/default/low", "evicted", "for high", number)
     history.close()
     again = History(path, watch)
     assert again.explain("Pod/default/low")["preempted"]["id"] == number
     assert again.story("Pod/default/low")[0]["cause"] == "for high"
-    assert again.record(_plan("next")) > number
+    assert again.record(planned("next")) > number
     again.close()
 
 
 def test_a_preemption_is_on_disk_before_anybody_is_told(tmp_path: Path, watch: Watch) -> None:
     path = tmp_path / "history.db"
     history = History(path, watch)
-    history.record(_plan("waits"))
-    history.record(_plan("high", "Preempt", "makes way", "low"))
+    history.record(planned("waits"))
+    history.record(planned("high", "Preempt", "makes way", "low"))
     other = sqlite3.connect(path)  # as whoever reads it after a crash
     found = {unit for (unit,) in other.execute("SELECT unit FROM decisions")}
     other.close()
@@ -186,6 +151,35 @@ def test_a_newer_history_is_refused_and_left_as_it_is(tmp_path: Path, watch: Wat
     assert version == 99
 
 
+def test_what_was_kept_before_there_were_uids_is_told_as_before(tmp_path: Path, watch: Watch) -> None:
+    path = tmp_path / "history.db"
+    old = sqlite3.connect(path)
+    old.executescript(_VERSION_1)
+    old.close()
+    history = History(path, watch)
+    assert history.explain("Pod/default/low")["preempted"]["preemptor"] == "Pod/default/high"
+    assert [line["step"] for line in history.story("Pod/default/low")] == ["evicted"]
+    history.close()
+    History(path, watch).close()
+
+
+_VERSION_1 = """
+CREATE TABLE decisions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, first TEXT NOT NULL, last TEXT NOT NULL, times INTEGER NOT NULL,
+    unit TEXT NOT NULL, policy TEXT NOT NULL, outcome TEXT NOT NULL, message TEXT NOT NULL, body BLOB NOT NULL);
+CREATE INDEX decisions_of ON decisions (unit, id);
+CREATE TABLE victims (unit TEXT NOT NULL, decision INTEGER NOT NULL, PRIMARY KEY (unit, decision)) WITHOUT ROWID;
+CREATE TABLE story (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, unit TEXT NOT NULL, step TEXT NOT NULL,
+    cause TEXT NOT NULL, decision INTEGER NOT NULL);
+CREATE INDEX story_of ON story (unit, id);
+INSERT INTO decisions VALUES (1, 'then', 'then', 1, 'Pod/default/high', 'pod', 'Preempt', 'low makes way', '{}');
+INSERT INTO victims VALUES ('Pod/default/low', 1);
+INSERT INTO story VALUES (1, 'then', 'Pod/default/low', 'evicted', 'for high', 1);
+PRAGMA user_version=1;
+"""
+
+
 # What is told of large worlds, and of plans that are too old to ask
 
 
@@ -197,6 +191,13 @@ def test_a_plan_that_cannot_be_asked_any_more_is_kept_without_its_reasons(histor
     kept = history.decision(history.record(plan))
     assert kept is not None
     assert (kept["message"], kept["plan"]["spared"]) == ("no room", [])
+    assert kept["plan"]["kept"] == "message"
+
+
+def test_how_much_was_kept_stands_in_what_was_kept(history: History) -> None:
+    kept = [history.decision(history.record(planned(f"p{pods}"), pods=pods)) for pods in (2000, 2001)]
+    assert [(each or {})["plan"]["kept"] for each in kept] == ["whole", "brief"]
+    assert (kept[1] or {})["plan"]["pods"] == 2001
 
 
 # From the loop

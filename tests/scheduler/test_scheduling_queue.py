@@ -135,15 +135,23 @@ def test_something_that_could_help_moves_those_it_helps_by_priority() -> None:
     assert queue.size("unschedulable") == 1
 
 
-def test_what_is_moved_within_its_back_off_waits_for_the_end_of_it() -> None:
+def test_what_found_no_place_is_tried_at_once_when_something_could_help_however_often_it_was_in_vain() -> None:
     queue, clock = queue_of(("a", 0))
-    popped(queue)
-    queue.unschedulable(key("a"))
-    clock.now += 0.5
-    queue.move()
-    assert (queue.size("backOff"), queue.ready_in()) == (1, 0.5)
-    clock.now += 0.5
-    assert drain(queue) == ["a"]
+    for _ in range(20):
+        popped(queue)
+        queue.unschedulable(key("a"))
+        clock.now += 0.001
+        queue.move()
+        assert queue.size("active") == 1
+
+
+def test_among_equals_the_older_one_comes_first_whenever_it_entered() -> None:
+    queue, _ = queue_of()
+    queue.push("young", 1, (20, "young"))
+    queue.push("old", 1, (10, "old"))
+    queue.push("b", 1, (15, "b"))
+    queue.push("a", 1, (15, "a"))
+    assert [queue.pop() for _ in range(4)] == ["old", "a", "b", "young"]
 
 
 def test_a_change_takes_a_binding_out_of_any_part() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from reprieve.agents.hollow.nodes import HollowAgent
-from reprieve.configuration import Settings, own_plane
 from reprieve.manifests.kinds import RESOURCES
 from reprieve.model.clock import Clock, run_virtually
 from reprieve.scheduler.history import History
@@ -19,7 +18,7 @@ from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.builders.quota import flavor, queue, workload
 from tests.controllers.harness import running
-from tests.planes.running import Dict, Plane, job, live, pod
+from tests.planes.running import SETTINGS, Dict, Plane, job, live, pod
 
 
 def _configuration() -> Dict:
@@ -85,7 +84,7 @@ def test_it_decides_as_the_one_that_acts_would_and_leaves_the_victims_alone(conf
 
     async def main(clock: Clock) -> None:
         store, history = EmbeddedStore.open(":memory:", clock, seed=1), History(":memory:", clock)
-        acting = Scheduler(store, clock, own_plane(Settings(validate=True)), history, names=ALL_NAMES)
+        acting = Scheduler(store, clock, SETTINGS, history, names=ALL_NAMES)
         plane = Plane(_Bare(store), clock)
         try:
             async with running(HollowAgent(store, clock), acting):
@@ -94,7 +93,14 @@ def test_it_decides_as_the_one_that_acts_would_and_leaves_the_victims_alone(conf
                 await _fill(plane)
                 await plane.passes(10)
             shadowed = History(":memory:", clock)
-            shadow = Scheduler(store, clock, own_plane(Settings(validate=True)), shadowed, names=ALL_NAMES, shadow=True)
+            shadow = Scheduler(
+                store,
+                clock,
+                SETTINGS,
+                shadowed,
+                names=ALL_NAMES,
+                shadow=True,
+            )
             await _ask(plane)
             if configured:
                 labels = {"queue": "root.prod", "applicationId": "ask"}
@@ -140,7 +146,7 @@ def test_it_finishes_nothing_that_another_has_begun() -> None:
             )
             await plane.pod("high", priority="high", annotations={"reprieve.scheduling/hold": hold})
             version = store.version
-            shadow = Scheduler(store, clock, own_plane(Settings()), history, names=ALL_NAMES, shadow=True)
+            shadow = Scheduler(store, clock, SETTINGS, history, names=ALL_NAMES, shadow=True)
             async with running(shadow):
                 await plane.passes(60)
             assert store.version == version

@@ -59,12 +59,12 @@ def _a_day(seed: int) -> Day:
 
 async def _left_behind(plane: Plane, eye: Eye) -> Day:
     records = [record for resource in RESOURCES.values() for record in (await plane.store.list(resource)).records]
-    database = plane.plane.history._database
+    file = plane.plane.history._file
     return Day(
         objects={record.unit: record.raw for record in records if record.resource != EVENTS},
         events={record.unit: record.raw for record in records if record.resource == EVENTS},
-        decisions=[row[0] for row in database.execute("SELECT body FROM decisions ORDER BY id")],
-        stories=[tuple(map(str, row)) for row in database.execute("SELECT * FROM story ORDER BY id")],
+        decisions=[row[0] for row in file.rows("SELECT body FROM decisions ORDER BY id")],
+        stories=[tuple(map(str, row)) for row in file.rows("SELECT * FROM story ORDER BY id")],
         bound=len(eye.homes),
         evicted=eye.evictions.total(),
         wrong=await what_is_wrong(plane, eye),

@@ -13,11 +13,15 @@ from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter
 
+from reprieve.agents.process.kept_logs import Run
 from reprieve.configuration import Settings
 from reprieve.manifests.kinds import NODES, PODS
-from reprieve.manifests.loading import Loaded
+from reprieve.manifests.loaded import Loaded
 from reprieve.model.clock import Clock, system_clock
+from reprieve.planning.change import Change
+from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
+from reprieve.planning.what_if import what_if
 from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
 from reprieve.stores.embedded.store import EmbeddedStore
@@ -36,18 +40,24 @@ class TestPlane:
 
     def __init__(self, clock: Clock = system_clock, *, keep: int = 10_000, only_protocol: bool = False) -> None:
         self.clock = clock
+        self.settings = Settings()
         self.opened = EmbeddedStore.open(":memory:", clock, keep=keep)
         self.store: Store = bare(self.opened) if only_protocol else self.opened
         self.history: History | None = History(":memory:", clock)
         self.ready = True
+        self.settings = Settings()
         self.metrics_registry = CollectorRegistry()
         Counter("reprieve_asked", "How often somebody asked.", registry=self.metrics_registry).inc(3)
         self.written: dict[tuple[str, str, str], list[bytes]] = {}
+        self.kept: dict[str, list[tuple[Run, bytes]]] = {}
         self.asked: list[dict[str, Any]] = []
         self.more = asyncio.Event()
 
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
-        return Planner(loaded, Settings(), now)
+        return Planner(loaded, self.settings, now)
+
+    def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
+        return what_if(loaded, change, self.settings, now)
 
     async def logs(
         self, namespace: str, pod: str, container: str, *, tail: int | None, follow: bool, **options: Any
@@ -63,10 +73,25 @@ class TestPlane:
             self.more.clear()
             yield lines[-1]
 
+    def runs(self, uid: str) -> list[Run]:
+        return [run for run, _ in self.kept.get(uid, ())]
+
+    def run_log(
+        self, uid: str, container: str, run: int, *, tail: int | None, limit_bytes: int | None
+    ) -> AsyncIterator[bytes] | None:
+        self.asked.append({"tail": tail, "limit_bytes": limit_bytes})
+        kept = (written for each, written in self.kept[uid] if (each.container, each.run) == (container, run))
+        return _pieces(next(kept))
+
     def close(self) -> None:
         self.opened.close()
         if self.history is not None:
             self.history.close()
+
+
+async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
 
 
 class Running:

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.planes import PATIENCE, Running, kubeconfig
+from reprieve.manifests.kinds import PODS
+from tests.server.planes import PATIENCE, Running, kubeconfig, pod
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 Kubectl = Callable[..., str]
 
+SPEC = pod("low", node="n1")["spec"]
 MANIFESTS = """
 apiVersion: v1
 kind: Pod
@@ -159,3 +161,9 @@ def test_what_kubectl_makes_up_itself_can_be_piped(kubectl: Kubectl) -> None:
     """Newer ones send that as protobuf, which is refused with this advice."""
     made = kubectl("create", "job", "quick", "--image=work", "--dry-run=client", "-o", "yaml")
     assert "job.batch/quick created" in kubectl("create", "-f", "-", given=made)
+
+
+def test_deleting_a_class_that_a_running_pod_names_warns(kubectl: Kubectl, server: Running) -> None:
+    kubectl("apply", "-f", "-", given=MANIFESTS)
+    server.do(server.plane.store.create(PODS, {**pod("low", node="n1"), "spec": {**SPEC, "priorityClassName": "high"}}))
+    assert "Warning: Pod/default/low still names PriorityClass high" in kubectl("delete", "priorityclass", "high")

@@ -6,6 +6,7 @@ import pytest
 
 from reprieve import texts
 from reprieve.engine import reasons
+from reprieve.engine.claims import GangShort, MemberTooLarge, NotReached, Protected
 from reprieve.engine.reasons import (
     AboveMinimum,
     CheaperElsewhere,
@@ -23,6 +24,7 @@ from reprieve.engine.reasons import (
     UnknownClass,
     UnreadableToleration,
 )
+from reprieve.model.names import UnitName
 
 NOON = 1_767_268_800_000_000
 P, A, B, C, D, E = (f"Pod/default/{name}" for name in "pabcde")
@@ -40,23 +42,23 @@ REASONS: list[tuple[Reason, str]] = [
         Tolerates("low", 100, 9, 2**63 * 1_000_000),
         "its class low tolerates preemptors below 100, and the preemptor has 9; until the end of time",
     ),
-    (UnknownClass("gone"), "its priority class gone does not exist, so nobody knows what it tolerates"),
+    (UnknownClass("gone"), "its priority class gone does not exist, so what it tolerates is unknown"),
     (
         UnreadableToleration("odd"),
         "its priority class odd says what it tolerates in something other than numbers",
     ),
     (Reprieved(), "the preemptor fits beside it"),
     (Leaving(), "it is leaving already, and is waited for"),
-    (NoHelp("n1", "cordoned"), "it would not help: n1 is cordoned"),
+    (NoHelp("n1", NotReached(why="Cordoned")), "preempting it would not help: n1 is cordoned"),
     (NobodyAsked("Never"), "the preemptor's preemption policy is Never"),
-    (NobodyAsked("Leaving"), "enough others are leaving already"),
-    (NobodyAsked("Budget"), "a disruption budget is respected"),
+    (NobodyAsked("Leaving"), "others that are leaving already are enough"),
+    (NobodyAsked("Budget"), "it would take a PDB violation, and budgets are respected"),
     (NobodyAsked("NotYet"), "the preemptor may not preempt yet"),
     (NobodyAsked(), "the preemptor may not preempt"),
-    (NotEnough(), "it could go, but all who may go are not enough"),
+    (NotEnough(), "it may be preempted, but all who may be preempted are not enough"),
     (PolicyReason("SeatPriority", "its seat is dearer"), "its seat is dearer"),
-    (SparedByBudget(), "its disruption budget would break, and others can go"),
-    (AboveMinimum(500, 100), "priority 500 is above 100, and units up to that are enough"),
+    (SparedByBudget(), "that would be a PDB violation, and others can go"),
+    (AboveMinimum(500, 100), "priority 500 is above 100, and preempting up to that priority is enough"),
     (CheaperElsewhere("n2", "FewestVictims"), "n2 was chosen instead: it has the fewest victims"),
 ]
 
@@ -76,18 +78,17 @@ DECISIONS = [
     (texts.pods.preempts(P, "n1", [A, B], 0), "Pod/default/a and Pod/default/b make way for Pod/default/p on n1."),
     (
         texts.pods.preempts(P, "n1", [A], 1),
-        "Pod/default/a makes way for Pod/default/p on n1. That goes against a disruption budget.",
+        "Pod/default/a makes way for Pod/default/p on n1. That is a PDB violation.",
     ),
     (
         texts.pods.preempts(P, "n1", [A, B], 1),
-        "Pod/default/a and Pod/default/b make way for Pod/default/p on n1. 1 of them goes against a disruption budget.",
+        "Pod/default/a and Pod/default/b make way for Pod/default/p on n1. For 1 of them that is a PDB violation.",
     ),
     (
         texts.pods.preempts(P, "n1", [A, B, C, D, E], 2),
         "Pod/default/a, Pod/default/b, Pod/default/c and 2 more make way for Pod/default/p on n1. "
-        "2 of them go against a disruption budget.",
+        "For 2 of them that is a PDB violation.",
     ),
-    (texts.pods.never_preempts(P), "Pod/default/p fits nowhere, and its preemption policy is Never."),
     (texts.pods.waits_for_victims(P, "n1", [A]), "Pod/default/p waits for n1: Pod/default/a is still leaving."),
     (
         texts.pods.waits_for_victims(P, "n1", [A, B]),
@@ -95,33 +96,22 @@ DECISIONS = [
     ),
     (
         texts.pods.waits_for_toleration(P, NOON),
-        "Pod/default/p waits: who could make way tolerates it until 2026-01-01T12:00:00Z at the earliest.",
+        "Pod/default/p waits: the pods that could be preempted tolerate it, the first of them until "
+        "2026-01-01T12:00:00Z.",
     ),
     (
         texts.pods.waits_for_toleration(P, None),
-        "Pod/default/p waits: who could make way tolerates it for a time, and is not known to be scheduled yet.",
-    ),
-    (texts.pods.unschedulable(P, {}), "Pod/default/p cannot be placed: there are no nodes."),
-    (
-        texts.pods.unschedulable(P, {"n1": texts.pods.OBSTACLES[1]}),
-        "Pod/default/p cannot be placed, and no preemption helps: the only node is cordoned.",
-    ),
-    (
-        texts.pods.unschedulable(P, {"n1": texts.pods.TOO_SMALL, "n2": texts.pods.TOO_SMALL}),
-        "Pod/default/p cannot be placed, and no preemption helps: "
-        "all 2 nodes are too small even without everybody who could make way.",
-    ),
-    (
-        texts.pods.unschedulable(
-            P, {"n1": texts.pods.OBSTACLES[1], "n2": texts.pods.NO_CANDIDATES, "n3": texts.pods.NO_CANDIDATES}
-        ),
-        "Pod/default/p cannot be placed, and no preemption helps: of 3 nodes, "
-        "2 are short of room, with nobody who may be asked to make way; 1 is cordoned.",
+        "Pod/default/p waits: the pods that could be preempted tolerate it for a time that has not begun yet.",
     ),
     (texts.reasons.chosen("n1", "LatestStart"), "n1 was chosen: its most important victims started last."),
     (texts.reasons.chosen("n1", "Novelty"), "n1 was chosen: Novelty."),
-    (texts.tables.cycle_summary(1, 2, 3), "1 unit placed, 2 waiting, 3 to make way"),
-    (texts.tables.cycle_summary(0, 1, 0), "0 units placed, 1 waiting, 0 to make way"),
+    (
+        texts.tables.cycle_summary(1, 2, 3, 1),
+        "1 unit placed; 3 to preempt; 1 starts once they have left; 1 stays pending",
+    ),
+    (texts.tables.cycle_summary(0, 1, 1, 1), "1 to preempt; 1 starts once it has left"),
+    (texts.tables.cycle_summary(2, 1, 0, 0), "2 units placed; 1 stays pending"),
+    (texts.tables.cycle_summary(0, 0, 0, 0), "nothing to do"),
     (texts.tables.NOTHING_PENDING, "Nothing is pending: there is nothing to decide."),
 ]
 EXPLANATIONS = [
@@ -135,7 +125,8 @@ EXPLANATIONS = [
         texts.explanations.stays_for(A, [P, B], ["why", "how"]),
         "Pod/default/a does not make way for Pod/default/p and Pod/default/b: for Pod/default/p, why.",
     ),
-    (texts.pods.on_no_known_node("n9"), "it runs on n9, which does not exist"),
+    (texts.pods.not_asked("n9", exists=False), "it runs on n9, which does not exist"),
+    (texts.pods.not_asked("n1", exists=True), "it runs on n1, where nobody was looked at"),
     (texts.explanations.NOBODY_ASKS, "Nobody who is pending needs anyone to make way."),
     (texts.pods.marked(A, "Why", "words"), "Pod/default/a is marked for disruption (Why): words"),
     (texts.pods.marked(A, "Why", ""), "Pod/default/a is marked for disruption (Why)."),
@@ -154,6 +145,7 @@ EXPLANATIONS = [
 
 
 G = "PodGroup/default/g"
+EQUAL = Protected("EqualPriority", 2)
 GROUPS = [
     (
         texts.groups.group_fits(G, 3, 4),
@@ -166,27 +158,42 @@ GROUPS = [
     (
         texts.groups.group_preempts(G, 1, 1, ["PodGroup/default/h", A], 5),
         "PodGroup/default/h and Pod/default/a (5 pods) make way for PodGroup/default/g: "
-        "1 of its 1 waiting pod get a place.",
+        "1 of its 1 waiting pod gets a place.",
     ),
     (
-        texts.groups.group_unschedulable(G, 1, 3, {}),
-        "PodGroup/default/g cannot be placed, and nobody is preempted for a part of it: "
-        "1 of the 3 pods it needs would get a place.",
+        texts.groups.group_unschedulable(G, GangShort(placed=1, required=3)),
+        "PodGroup/default/g is unschedulable, and nobody is preempted for a part of it: "
+        "even without all pods that may be preempted, 1 of the 3 pods it needs would fit.",
     ),
     (
-        texts.groups.group_unschedulable(G, 1, 3, {"cpu": (2000, 6000)}),
-        "PodGroup/default/g cannot be placed, and nobody is preempted for a part of it: "
-        "1 of the 3 pods it needs would get a place; even then there would be only 2 of the 6 cpu needed.",
+        texts.groups.group_unschedulable(
+            G, GangShort(placed=1, required=3, resource="cpu", free=2000, needed=6000, protected=(EQUAL,))
+        ),
+        "PodGroup/default/g is unschedulable, and nobody is preempted for a part of it: "
+        "even without all pods that may be preempted, 1 of the 3 pods it needs would fit, "
+        "and 2 of the 6 cpu needed would be free (of the others, 2 are of equal priority).",
     ),
-    (texts.groups.too_few_pods(G, 1, 3), "PodGroup/default/g is not complete: 1 pod of the 3 it needs exist."),
+    (
+        texts.groups.group_unschedulable(
+            G, MemberTooLarge(pod=UnitName(A), node="n1", resource="cpu", needed=6000, has=2000)
+        ),
+        "PodGroup/default/g is unschedulable, and nobody is preempted for a part of it: "
+        "Pod/default/a needs 6 cpu; the largest node, n1, has 2: it can never fit here.",
+    ),
+    (
+        texts.groups.never_preempts(G, GangShort(placed=1, required=3, asked=False)),
+        "PodGroup/default/g is unschedulable: 1 of the 3 pods it needs fit; "
+        "and it preempts nobody, because its preemption policy is Never.",
+    ),
+    (texts.groups.too_few_pods(G, 1, 3), "PodGroup/default/g is not complete: 1 pod of the 3 it needs exists."),
     (
         texts.groups.mixed_group(G, "priority", ["1", "2"]),
-        "PodGroup/default/g is refused: its pods must share what they have of priority, and they have 1 and 2.",
+        "PodGroup/default/g is refused: its pods must have the same priority, and they have 1 and 2.",
     ),
     (
         texts.groups.preemption_priority_too_low("Workload/default/w", 1, 2),
         "Workload/default/w is refused: its preemption priority 1 is below its priority 2, "
-        "so that it and its like could preempt each other for ever.",
+        "so that units like it could preempt each other for ever.",
     ),
     (
         " ".join(texts.groups.priority_divergence([("a", 1), ("b", 0)], 2)),
@@ -209,24 +216,14 @@ def test_a_sentence(said: str, want: str) -> None:
         ({"finished": True}, "Pod/default/a has finished: it holds nothing any more."),
         (
             {"gates": ["x", "y"]},
-            "Pod/default/a is held by scheduling gates (x and y): nobody tries to place it yet.",
+            "Pod/default/a is held by scheduling gates (x and y): it is not scheduled yet.",
         ),
-        ({}, "Pod/default/a is pending: it holds no place that it could give up."),
+        ({}, "Pod/default/a is pending: it runs on no node, so it cannot be preempted."),
     ],
 )
 def test_what_a_pod_is_doing(state: dict[str, object], want: str) -> None:
     whole = {"node": "", "finished": False, "leaving": False, "gates": [], **state}
     assert texts.pods.whereabouts(A, **whole) == want  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("reach", texts.pods.OBSTACLES)
-def test_why_a_node_is_out_of_reach(reach: int) -> None:
-    assert texts.pods.obstacle(reach, candidates=True) == texts.pods.OBSTACLES[reach]
-
-
-def test_why_a_node_in_reach_is_out() -> None:
-    assert texts.pods.obstacle(0, candidates=True) == "too small even without everybody who could make way"
-    assert texts.pods.obstacle(0, candidates=False) == "short of room, with nobody who may be asked to make way"
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from reprieve import __version__
 from reprieve.cli import apply, check, delete, describe, events, explain, get, logs, plan, submit, test, top, up
+from reprieve.cli.terminal import say
+from reprieve.cli.watching import reading_shown
 from reprieve.client.errors import ServerError, Unreachable
 from reprieve.manifests.problems import InvalidInput, ReprieveError
-from reprieve.planning.questions import NOW, PREEMPTOR, WHY_NOT
+from reprieve.planning.questions import DELETE, NOW, PREEMPTOR, WHY_NOT
 from reprieve.texts import cli as texts
 
 _INTERRUPTED = 130
@@ -71,7 +73,7 @@ _verbs(_RUNNING, submit.submit, context_settings={"allow_interspersed_args": Fal
 _verbs(_RUNNING, *(get.get, describe.describe, apply.apply, delete.delete), *(logs.logs, events.events, top.top))
 
 # What Python calls the parts of a question, in the words of the command line.
-_OPTIONS = {PREEMPTOR: "--for", NOW: "--now", WHY_NOT: "--why-not"}
+_OPTIONS = {PREEMPTOR: "--for", NOW: "--now", WHY_NOT: "--why-not", DELETE: "--delete"}
 
 
 def _print_version(wanted: bool) -> None:
@@ -119,9 +121,10 @@ def _run(name: str) -> None:
     if sys.stdout is None:
         raise OSError(0, "is closed")
     try:
-        app(prog_name=name)
+        with reading_shown():
+            app(prog_name=name)
     except ReprieveError as error:
-        typer.echo("\n".join(f"error: {line}" for line in _lines(error)), err=True)
+        say("\n".join(f"error: {line}" for line in _lines(error)), err=True)
         sys.exit(1 if isinstance(error, ServerError) else 2)
     finally:
         sys.stdout.flush()

@@ -6,8 +6,10 @@ import typer
 
 from reprieve.cli.options import Files, Format, Output, Strict
 from reprieve.cli.output import Form, print_object
+from reprieve.cli.terminal import say
 from reprieve.manifests.admission import admit_all
-from reprieve.manifests.loading import Loaded, load
+from reprieve.manifests.loaded import Loaded
+from reprieve.manifests.loading import load
 from reprieve.manifests.problems import Problem, in_order
 from reprieve.planning.survey import divergences
 from reprieve.texts.parts import count
@@ -35,8 +37,8 @@ def check(filename: Files, old: Old = None, strict: Strict = False, output: Form
         print_object(_report(loaded, problems), Form.json)
     else:
         for problem in sorted(problems, key=lambda problem: problem.severity != "error"):
-            typer.echo(f"{problem.severity}: {problem}")
-        typer.echo(summary(loaded, len(errors), len(problems) - len(errors)))
+            say(f"{problem.severity}: {problem}")
+        say(summary(loaded, len(errors), len(problems) - len(errors)))
     if errors:
         raise typer.Exit(2)
 
@@ -46,8 +48,8 @@ def review(paths: list[str], old: list[str], *, strict: bool = False) -> tuple[L
     before = load(old)
     loaded = load(paths, strict=strict)
     odd = divergences(loaded, World(loaded.objects))
-    found = in_order([*loaded.problems, *admit_all(loaded.entries, before.entries), *odd])
-    return loaded, [*before.errors, *found]
+    refused = loaded.sources.located([*admit_all(loaded.entries, before.entries, new=True), *odd])
+    return loaded, [*before.errors, *in_order([*loaded.problems, *refused])]
 
 
 def summary(loaded: Loaded, errors: int, warnings: int) -> str:
@@ -68,6 +70,6 @@ def _report(loaded: Loaded, problems: list[Problem]) -> dict[str, Any]:
 
 def _told(problem: Problem) -> dict[str, Any]:
     origin, allowed = problem.origin, problem.allowed.removeprefix("allowed: ")
-    place = {"file": origin.file, "document": origin.document, "item": origin.item, "object": problem.object}
-    what = {"field": problem.field, "message": problem.message, "allowed": allowed}
+    place = {"file": origin.file, "document": origin.document, "item": origin.item, "line": problem.line}
+    what = {"object": problem.object, "field": problem.field, "message": problem.message, "allowed": allowed}
     return {**place, **what, "suggestion": problem.suggestion, "stage": problem.stage}

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from reprieve.cli.options import BadUsage
+from reprieve.cli.terminal import say
 from reprieve.client.errors import ServerError
 from reprieve.texts import cli as texts
 
@@ -29,7 +30,8 @@ def connected(server: str | None, token: str | None) -> "Iterator[Client]":
     from reprieve.client.connection import Client
 
     url, known_token = _where(server)
-    with Client(url, token or os.environ.get(TOKEN, "") or known_token) as client:
+    token = token or os.environ.get(TOKEN, "") or known_token
+    with Client(url, token, warn=lambda sentence: say(f"Warning: {sentence}", err=True)) as client:
         yield client
 
 

@@ -68,7 +68,7 @@ def delete(
     Pods get the time to end that they ask for. Exits with 1 when something is not there, is refused, or is still there
     after the timeout.
     """
-    manifests = read_manifests(filename, namespace) if filename else []
+    manifests = read_manifests(filename, namespace, warn=False) if filename else []
     targets = targets_in(words or [])
     if bool(targets) == bool(filename):
         raise BadUsage(texts.NOTHING_NAMED)

@@ -11,6 +11,7 @@ from reprieve.cli.explain.live import story_lines
 from reprieve.cli.kinds import namespace_for, targets_in
 from reprieve.cli.options import BadUsage, Namespace, Selector, Server, Token
 from reprieve.cli.output import Form, TableText, as_text, columns
+from reprieve.cli.terminal import say
 from reprieve.client.errors import Refused
 from reprieve.client.paths import LAST_APPLIED
 from reprieve.manifests.kinds import EVENTS, written_name
@@ -43,7 +44,7 @@ def describe(
             names = target.names or [item["metadata"]["name"] for item in found]
             blocks += ("\n".join(_described(client, target.resource, place, name)) for name in names)
     if blocks:
-        typer.echo("\n\n\n".join(blocks))
+        say("\n\n\n".join(blocks))
     else:
         typer.echo(texts.none_found(namespace or "default"), err=True)
 
@@ -103,14 +104,14 @@ def _conditions(data: Data) -> Iterator[str]:
         names = ("type", "status", "reason", "lastTransitionTime", "message")
         yield "Conditions:"
         rows = [[each.get(name, "") for name in names] for each in found]
-        yield from (f"  {line}" for line in columns(_CONDITION_COLUMNS, rows))
+        yield from columns(_CONDITION_COLUMNS, rows, indent=2)
 
 
 def _events(client: "Client", resource: Resource, namespace: str, name: str) -> Iterator[str]:
     found = in_order(client.table(EVENTS, namespace, fields=events_of(resource, name), whole=True))
     yield "Events:" if found["rows"] else _field("Events", "<none>")
     if found["rows"]:
-        yield from (f"  {line}" for line in TableText(wide=False, namespaces=False).lines(found))
+        yield from TableText(wide=False, namespaces=False, indent=2).lines(found)
 
 
 def _story(client: "Client", unit: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for, unit_in
 from reprieve.cli.options import AllNamespaces, Namespace, Server, Token, Watching
 from reprieve.cli.output import Form, Shape, TableText, as_list, print_name, print_object, typed
+from reprieve.cli.terminal import say
 from reprieve.cli.watching import LIST, follow, show_changes
 from reprieve.manifests.kinds import EVENTS
 from reprieve.manifests.resource import Resource
@@ -41,7 +42,7 @@ def events(
         if not (ordered.get("rows") or ordered.get("items")):
             typer.echo(texts.NO_EVENTS, err=True)
         elif as_table:
-            typer.echo("\n".join(table.lines(ordered)))
+            say("\n".join(table.lines(ordered)))
         elif output is Form.name:
             for item in ordered["items"]:
                 print_name(typed(item, EVENTS))

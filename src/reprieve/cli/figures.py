@@ -1,6 +1,6 @@
 """How full nodes and queues are, and who waits: worked out from objects, for `top` and for the view of `up`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.manifests.core import Node
@@ -8,6 +8,7 @@ from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod, pod_slots
 from reprieve.model.conditions import condition_of, true_condition
 from reprieve.model.resources import CPU, NOTHING, PODS, Resources, amount
+from reprieve.texts.parts import listed
 
 Data = Mapping[str, Any]
 GPU = "nvidia.com/gpu"
@@ -91,6 +92,19 @@ def _waiting(pod: Pod) -> Waiting:
     created = pod.metadata.creation_timestamp
     since = created.isoformat() if created is not None else ""
     return Waiting(f"pod/{pod.name}", pod.namespace, pod.spec.priority or 0, since, why)
+
+
+def missing_classes(pods: Iterable[Pod], known: Collection[str]) -> list[list[str]]:
+    """Classes that do not exist though pods on nodes name them, these pods, and where higher ones cannot preempt."""
+    found: dict[str, list[Pod]] = {}
+    for pod in pods:
+        name = pod.spec.priority_class_name
+        if pod.spec.node_name and not pod.finished and name and name not in known:
+            found.setdefault(name, []).append(pod)
+    return [
+        [name, listed([f"pod/{pod.name}" for pod in using]), listed(sorted({pod.spec.node_name for pod in using}))]
+        for name, using in sorted(found.items())
+    ]
 
 
 def waiting_workloads(workloads: Iterable[Data]) -> list[Waiting]:

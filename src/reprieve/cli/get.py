@@ -8,6 +8,7 @@ from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import NamedObjects, namespace_for, targets_in
 from reprieve.cli.options import AllNamespaces, BadUsage, FieldSelector, Namespace, Selector, Server, Token, Watching
 from reprieve.cli.output import Form, Shape, TableText, as_list, print_name, print_object, typed
+from reprieve.cli.terminal import say
 from reprieve.cli.watching import follow, show_changes
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
@@ -114,7 +115,7 @@ def _print_tables(client: "Client", question: Question, targets: list[NamedObjec
             text = TableText(wide=wide, namespaces=namespaces, prefix=prefix)
             blocks.append("\n".join(text.lines(table)))
     if blocks:
-        typer.echo("\n\n".join(blocks))
+        say("\n\n".join(blocks))
     elif not question.missing:
         places = {question.place(target) for target in targets}
         typer.echo(texts.none_found(places.pop() if len(places) == 1 else ""), err=True)

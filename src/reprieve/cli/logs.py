@@ -1,18 +1,18 @@
 """`reprieve logs`: what a container wrote."""
 
 import re
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reprieve.cli.attempts import print_attempts, print_last, print_pieces
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for, resource_named
 from reprieve.cli.options import BadUsage, Namespace, Server, Token
 from reprieve.cli.watching import pauses, progress
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
-from reprieve.manifests.kinds import PODS
+from reprieve.manifests.kinds import PODS, written_name
 from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
 
@@ -29,7 +29,11 @@ Container = Annotated[
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for it to start, and go on until it ends.")]
 Tail = Annotated[int | None, typer.Option("--tail", metavar="LINES", min=0, help="Only the last lines.")]
 Since = Annotated[str, typer.Option("--since", metavar="DURATION", help="Only what is newer, such as 30s, 5m, 1h30m.")]
-Previous = Annotated[bool, typer.Option("--previous", "-p", help="Of the run before its last restart.")]
+Previous = Annotated[
+    bool, typer.Option("--previous", "-p", help="Of the attempt before the last: a run before a restart, a pod before.")
+]
+Attempt = Annotated[int | None, typer.Option("--attempt", metavar="N", min=1, help="Of this attempt; the first is 1.")]
+All = Annotated[bool, typer.Option("--all", help="Of all attempts, one after the other.")]
 Timestamps = Annotated[bool, typer.Option("--timestamps", help="Each line with its time.")]
 
 
@@ -40,6 +44,8 @@ def logs(
     tail: Tail = None,
     since: Since = "",
     previous: Previous = False,
+    attempt: Attempt = None,
+    all_attempts: All = False,
     timestamps: Timestamps = False,
     namespace: Namespace = None,
     server: Server = None,
@@ -47,8 +53,13 @@ def logs(
 ) -> None:
     """Print what a container wrote.
 
-    Of several pods of a Job, the one that runs is taken, else the latest. Exits with 1 when there is nothing to read.
+    Of several pods of a Job, the one that runs is taken, else the latest; of what is gone, the last attempt of which a
+    log is kept. Exits with 1 when there is nothing to read.
     """
+    if previous + bool(attempt) + all_attempts > 1:
+        raise BadUsage(texts.ONE_OF_ATTEMPTS)
+    if follow and (attempt or all_attempts):
+        raise BadUsage(texts.OVER_AND_FOLLOWED)
     options = {
         "container": container,
         "follow": follow,
@@ -61,10 +72,34 @@ def logs(
     resource = resource_named(kind) if kind else PODS
     place = namespace_for(resource, namespace)
     with connected(server, token) as client:
-        pod = _pod(client, resource, place, name, wait=follow)
-        for piece in client.logs(PODS, pod, place, **options):
-            sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+        there = follow or _exists(client, resource, place, name)
+        if attempt or all_attempts or (previous and (resource != PODS or not there)):
+            print_attempts(client, short_name(resource, name), _kept(client, resource, place, name), attempt, options)
+            return
+        pod = _pod(client, resource, place, name, wait=follow) if there else None
+        if pod is None:
+            print_last(client, short_name(resource, name), _kept(client, resource, place, name), options)
+        else:
+            print_pieces(client.logs(PODS, pod, place, **options))
+
+
+def _exists(client: "Client", resource: Resource, namespace: str, name: str) -> bool:
+    try:
+        return bool(client.get(resource, name, namespace))
+    except Refused as error:
+        if error.not_found:
+            return False
+        raise
+
+
+def _kept(client: "Client", resource: Resource, namespace: str, name: str) -> list[Data]:
+    """What something was tried as; of what was never there, that it is not there."""
+    try:
+        return client.attempts(written_name(resource.kind, namespace, name))
+    except Refused as error:
+        if error.not_found:
+            client.get(resource, name, namespace)
+        raise
 
 
 def seconds_in(text: str) -> int:
@@ -76,8 +111,8 @@ def seconds_in(text: str) -> int:
     return max(1, hours * 3600 + minutes * 60 + seconds)
 
 
-def _pod(client: "Client", resource: Resource, namespace: str, name: str, *, wait: bool) -> str:
-    """The pod to read from; when it is followed, one that has been started."""
+def _pod(client: "Client", resource: Resource, namespace: str, name: str, *, wait: bool) -> str | None:
+    """The pod to read from, None: it has none now; when it is followed, one that has been started."""
     found = _choose(client, resource, namespace, name, silent=wait)
     if wait and not _started(found):
         with progress(texts.waiting_for_start(short_name(resource, name))):
@@ -85,9 +120,7 @@ def _pod(client: "Client", resource: Resource, namespace: str, name: str, *, wai
                 found = _choose(client, resource, namespace, name, silent=True)
                 if _started(found):
                     break
-    if found is None:
-        raise Refused(texts.no_pods(short_name(resource, name)))
-    return str(found["metadata"]["name"])
+    return None if found is None else str(found["metadata"]["name"])
 
 
 def _choose(client: "Client", resource: Resource, namespace: str, name: str, *, silent: bool) -> Data | None:

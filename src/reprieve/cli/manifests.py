@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reprieve.cli.options import BadUsage
+from reprieve.cli.output import print_warnings
 from reprieve.manifests.documents import Document, find_files, read_file
 from reprieve.manifests.identity import DEFAULT_NAMESPACE, implied_type, is_list, type_of
 from reprieve.manifests.kinds import resource_of
-from reprieve.manifests.loading import Loaded, load_documents
+from reprieve.manifests.loaded import Loaded
+from reprieve.manifests.loading import load_documents
 from reprieve.manifests.problems import InvalidInput
+from reprieve.manifests.reading import told
 from reprieve.manifests.resource import group_of
 from reprieve.texts import cli as texts
 
@@ -34,9 +37,9 @@ _FIRST = (
 """What others refer to comes before them; all that is not here comes last, in the order of the files."""
 
 
-def read_manifests(paths: Iterable[str], namespace: str | None = None) -> list[Data]:
+def read_manifests(paths: Iterable[str], namespace: str | None = None, *, warn: bool = True) -> list[Data]:
     """Every object of every file, in the order in which a server should be told; mistakes are raised all at once."""
-    documents, loaded = _read(paths)
+    documents, loaded = _read(paths, warn=warn)
     if loaded.unknown:
         raise BadUsage("\n".join(texts.ignored_kind(name) for name in loaded.unknown))
     found = [_placed(data, namespace) for document in documents for data in _objects(document)]
@@ -48,12 +51,15 @@ def read_plain(paths: Iterable[str]) -> list[Any]:
     return [data for document in _read(paths)[0] if (data := document.plain()) is not None]
 
 
-def _read(paths: Iterable[str]) -> tuple[list[Document], Loaded]:
+def _read(paths: Iterable[str], *, warn: bool = True) -> tuple[list[Document], Loaded]:
     files, problems = find_files(paths)
     documents = [document for file in files for document in read_file(file)]
     loaded = load_documents(documents)
+    told(None)
     if problems or loaded.errors:
         raise InvalidInput([*problems, *loaded.errors])
+    if warn:
+        print_warnings([problem for problem in loaded.warnings if problem.stage == "strict"])
     return documents, loaded
 
 

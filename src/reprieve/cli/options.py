@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from reprieve.configuration import Settings, configure, parse_gates
+from reprieve.configuration import Settings, configure
+from reprieve.feature_gates import parse_gates
 from reprieve.manifests.documents import read_file
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError
 from reprieve.model.resources import QuantityError, amount
@@ -41,7 +42,9 @@ Config = Annotated[
 Gates = Annotated[
     str | None,
     typer.Option(
-        "--feature-gates", metavar="A=true,B=false", help="Switch features on or off, over what --config says."
+        "--feature-gates",
+        metavar="A=true,B=false",
+        help="Switch features on or off, over what --config says; AllAlpha and AllBeta stand for all of a stage.",
     ),
 ]
 Server = Annotated[

@@ -3,20 +3,25 @@
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from itertools import zip_longest
 from typing import Annotated, Any
 
 import msgspec
 import typer
 import yaml
 
+from reprieve.cli.terminal import say, width
 from reprieve.client.paths import short_name
 from reprieve.manifests.kinds import resource_of
+from reprieve.manifests.problems import Problem
+from reprieve.manifests.reading import told
 from reprieve.manifests.resource import Resource
+from reprieve.texts import layout
+from reprieve.texts.questions import more_warnings
 
 Data = dict[str, Any]
-_GAP = "   "
+_GAP = 3
 _NO_WRAPPING = 10_000
+_MOST_WARNINGS = 20
 
 
 class Form(StrEnum):
@@ -34,16 +39,12 @@ Shape = Annotated[
 ]
 
 
-def columns(header: Sequence[str], rows: Iterable[Sequence[Any]], *, least: Sequence[int] = ()) -> list[str]:
-    """Lines of a table, as wide as needed; no header: the rows alone, at least as wide as `least` says."""
-    cells = [[plain(cell) for cell in row] for row in ((header, *rows) if header else rows)]
-    widths = _widths(cells, least)
-    return [_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-
-
-def _widths(cells: Sequence[Sequence[str]], least: Sequence[int]) -> Sequence[int]:
-    own = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [max(widths) for widths in zip_longest(own, least, fillvalue=0)]
+def columns(header: Sequence[str], rows: Iterable[Sequence[Any]], *, indent: int = 0) -> list[str]:
+    """Lines of a table, as wide as needed, with as many columns as there is room for."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    room = width()
+    chosen = layout.choose(header, cells, room and room - indent, gap=_GAP)
+    return [" " * indent + line for row in (header, *cells) for line in layout.lines_of(row, chosen, gap=_GAP)]
 
 
 def plain(cell: Any) -> str:
@@ -55,7 +56,9 @@ def plain(cell: Any) -> str:
 class TableText:
     """Server-side tables as text; one after the other they keep their columns, so that a watch stays readable."""
 
-    def __init__(self, *, wide: bool, namespaces: bool, prefix: str = "") -> None:
+    def __init__(self, *, wide: bool, namespaces: bool, prefix: str = "", indent: int = 0) -> None:
+        self._indent = indent
+        self._header: list[str] = []
         self._wide = wide
         self._namespaces = namespaces
         self._prefix = prefix
@@ -67,10 +70,13 @@ class TableText:
         """The rows of a table, with its headings where it has any."""
         definitions = table.get("columnDefinitions")
         header = self._headings(definitions) if definitions else []
+        self._header = header or self._header
         rows = [[plain(cell) for cell in self._cells(row)] for row in table.get("rows") or ()]
-        made = columns(header, rows, least=self._widths)
-        self._widths = _widths([header, *rows] if header else rows, self._widths)
-        return made
+        room = width()
+        chosen = layout.choose(self._header, rows, room and room - self._indent, gap=_GAP, least=self._widths)
+        self._widths = chosen.widths
+        shown = [header, *rows] if header else rows
+        return [" " * self._indent + line for row in shown for line in layout.lines_of(row, chosen, gap=_GAP)]
 
     def _headings(self, definitions: list[Data]) -> list[str]:
         self._shown = [place for place, each in enumerate(definitions) if self._wide or not each.get("priority")]
@@ -89,6 +95,7 @@ class TableText:
 
 def print_object(data: Any, form: Form) -> None:
     """Plain data as JSON or YAML."""
+    told(None)
     typer.echo(as_text(data, form))
 
 
@@ -115,3 +122,11 @@ def typed(data: Data, resource: Resource) -> Data:
 
 def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def print_warnings(warnings: Sequence[Problem]) -> None:
+    """What is odd about the input, beside the answer and not in its way."""
+    for problem in warnings[:_MOST_WARNINGS]:
+        say(f"warning: {problem}", err=True)
+    if len(warnings) > _MOST_WARNINGS:
+        say(f"warning: {more_warnings(len(warnings) - _MOST_WARNINGS)}", err=True)

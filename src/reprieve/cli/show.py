@@ -4,11 +4,15 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from reprieve import texts
+from reprieve.cli.terminal import width
+from reprieve.model.names import shown
 from reprieve.planning.result import Decision, Result
+from reprieve.texts import layout
 
 _MOST_ROWS = 10
 _MOST_IN_FULL = 3
 _MOST_LINES = 30
+_INDENT, _GAP = 2, 2
 
 Item = TypeVar("Item")
 Group = TypeVar("Group", bound=Hashable)
@@ -24,12 +28,13 @@ def show_result(result: Result) -> str:
         parts.append("\n".join(_overview(decisions)))
     if result.order:
         victims = sum(len(decision.victims) for decision in decisions)
-        parts.append(texts.tables.cycle_summary(len(result.admitted), len(result.left), victims))
+        after = sum(decision.outcome == "Preempt" for decision in decisions if decision.preemptor in result.left)
+        parts.append(texts.tables.cycle_summary(len(result.admitted), len(result.left), victims, after))
     return "\n\n".join(parts)
 
 
 def _overview(decisions: Sequence[Decision]) -> Iterator[str]:
-    rows = [(made.preemptor, made.outcome, made.domain or "", _units(made.victims)) for made in decisions]
+    rows = [(shown(made.preemptor), made.outcome, made.domain or "", _units(made.victims)) for made in decisions]
     yield from table(texts.tables.CYCLE_COLUMNS, rows, most=_MOST_LINES)
     yield texts.tables.MORE_IN_FULL
 
@@ -39,7 +44,7 @@ def show_decision(decision: Decision) -> Iterator[str]:
     yield decision.message
     yield from _places(decision)
     yield from _victims(decision)
-    yield from _elsewhere(decision)
+    yield from show_elsewhere(decision)
     yield from show_spared(decision)
     yield from _obstacles(decision)
 
@@ -56,7 +61,7 @@ def _victims(decision: Decision) -> Iterator[str]:
         return
     yield ""
     if len(decision.victims) <= _MOST_ROWS:
-        rows = [(victim["unit"], *_because(victim)) for victim in decision.victims]
+        rows = [(shown(victim["unit"]), *_because(victim)) for victim in decision.victims]
         yield from table(texts.tables.VICTIM_COLUMNS, rows)
         return
     groups = grouped((_because(victim), victim) for victim in decision.victims)
@@ -67,11 +72,12 @@ def _victims(decision: Decision) -> Iterator[str]:
 
 
 def _because(victim: dict[str, Any]) -> tuple[str, str]:
-    against = f"; {texts.pods.AGAINST_BUDGET}" if victim["pdbViolation"] else ""
+    against = f"; {texts.pods.PDB_VIOLATION}" if victim["pdbViolation"] else ""
     return victim["reason"], victim["message"] + against
 
 
-def _elsewhere(decision: Decision) -> Iterator[str]:
+def show_elsewhere(decision: Decision) -> Iterator[str]:
+    """What it would have cost instead, and why it is this one."""
     if decision.outcome != "Preempt":
         return
     others = {domain: cost for domain, cost in decision.candidates.items() if domain != decision.domain}
@@ -93,7 +99,7 @@ def show_spared(decision: Decision) -> Iterator[str]:
         return
     yield ""
     if len(spared) <= _MOST_ROWS:
-        rows = [(item["unit"], item["domain"], item["rule"], item["message"]) for item in spared]
+        rows = [(shown(item["unit"]), item["domain"], item["rule"], item["message"]) for item in spared]
         yield from table(texts.tables.SPARED_COLUMNS, rows)
         return
     groups = grouped((item["rule"], item) for item in spared)
@@ -104,7 +110,7 @@ def show_spared(decision: Decision) -> Iterator[str]:
 
 
 def _units(items: Sequence[dict[str, Any]]) -> str:
-    return texts.parts.listed([item["unit"] for item in items])
+    return texts.parts.listed([shown(item["unit"]) for item in items])
 
 
 def _example(items: Sequence[dict[str, Any]]) -> str:
@@ -117,7 +123,8 @@ def _obstacles(decision: Decision) -> Iterator[str]:
         return
     yield ""
     groups = grouped((why, node) for node, why in decision.obstacles.items())
-    yield from table(texts.tables.OBSTACLE_COLUMNS, [(texts.parts.listed(nodes), why) for why, nodes in groups.items()])
+    rows = [(texts.parts.listed(nodes), why) for why, nodes in groups.items()]
+    yield from table(texts.tables.OBSTACLE_COLUMNS, rows, most=_MOST_ROWS)
 
 
 def grouped(pairs: Iterable[tuple[Group, Item]]) -> dict[Group, list[Item]]:
@@ -129,11 +136,11 @@ def grouped(pairs: Iterable[tuple[Group, Item]]) -> dict[Group, list[Item]]:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, most: int | None = None) -> Iterator[str]:
-    """Columns as wide as they need to be; the last may be as long as it likes. Beyond `most` rows, how many more."""
+    """Columns as wide as they need to be, as many as there is room for. Beyond `most` rows, how many more."""
     shown = rows[:most]
-    widths = [max(len(row[place]) for row in (header, *shown)) for place in range(len(header))]
+    room = width()
+    columns = layout.choose(header, shown, room and room - _INDENT, gap=_GAP)
     for row in (header, *shown):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        yield ("  " + "  ".join(cells)).rstrip()
+        yield from (f"{' ' * _INDENT}{line}".rstrip() for line in layout.lines_of(row, columns, gap=_GAP))
     if len(shown) < len(rows):
         yield "  " + texts.parts.and_more(len(rows) - len(shown))

@@ -6,6 +6,7 @@ import typer
 
 from reprieve.cli.options import Format, Output
 from reprieve.cli.output import Form, print_object
+from reprieve.cli.terminal import say
 from reprieve.planning.cases import read_cases, run_case
 
 Paths = Annotated[
@@ -23,12 +24,14 @@ def test(paths: Paths, output: Format = Output.text) -> None:
     verdicts = [(case, run_case(case)) for case in read_cases(paths)]
     failed = [(case, verdict) for case, verdict in verdicts if not verdict.ok]
     passed = len(verdicts) - len(failed)
+    for warning in (warning for _, verdict in verdicts for warning in verdict.warnings):
+        say(f"warning: {warning}", err=True)
     if output is Output.json:
-        cases = [verdict for _, verdict in verdicts]
+        cases = [{"case": verdict.case, "ok": verdict.ok, "diff": verdict.diff} for _, verdict in verdicts]
         print_object({"passed": passed, "failed": len(failed), "cases": cases}, Form.json)
     else:
         for case, verdict in failed:
-            typer.echo("\n  ".join([f"FAILED {verdict.case} ({case.origin})", *verdict.diff]))
-        typer.echo(f"{passed} passed, {len(failed)} failed")
+            say("\n  ".join([f"FAILED {verdict.case} ({case.origin})", *verdict.diff]))
+        say(f"{passed} passed, {len(failed)} failed")
     if failed:
         raise typer.Exit(1)

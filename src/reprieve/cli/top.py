@@ -1,5 +1,6 @@
 """`reprieve top`: how full nodes and queues are, who holds most, and who waits."""
 
+import textwrap
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,9 +14,11 @@ from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for
 from reprieve.cli.options import AllNamespaces, BadUsage, Namespace, Selector, Server, Token
 from reprieve.cli.output import Form, Shape, columns, on_terminal, print_object
+from reprieve.cli.terminal import say
 from reprieve.manifests.core import Node
-from reprieve.manifests.kinds import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS, READERS
+from reprieve.manifests.kinds import CLUSTER_QUEUES, NODES, PODS, PRIORITY_CLASSES, QUOTA_WORKLOADS, READERS
 from reprieve.manifests.pods import Pod, pod_requests
+from reprieve.manifests.priorities import BUILT_IN
 from reprieve.texts import cli as texts
 from reprieve.texts.parts import and_more
 
@@ -63,12 +66,15 @@ def top(
         elif output is Form.json:
             print_object(_data(_blocks(client, what, place, selector)), output)
         else:
-            typer.echo(_text(_blocks(client, what, place, selector)))
+            say(_text(_blocks(client, what, place, selector)))
 
 
 def _blocks(client: "Client", what: Subject | None, namespace: str, labels: str) -> Iterator[Block]:
     if what in (None, Subject.nodes):
         yield _nodes(client, labels if what else "")
+        missing = _missing_classes(client)
+        if missing[2]:
+            yield missing
     if what is Subject.pods:
         yield _pods(client, namespace, labels)
     if what in (None, Subject.queues):
@@ -88,6 +94,12 @@ def _nodes(client: "Client", labels: str) -> Block:
         [use.name, "Ready" if use.ready else "NotReady", *(figures.of_all(use, name) for name in names)] for use in uses
     ]
     return "nodes", headings, rows
+
+
+def _missing_classes(client: "Client") -> Block:
+    known = {*BUILT_IN, *(item["metadata"]["name"] for item in client.items(PRIORITY_CLASSES))}
+    rows = figures.missing_classes((_typed("Pod", item) for item in client.items(PODS)), known)
+    return "missingClasses", ("MISSING PRIORITYCLASS", "NAMED BY", "HIGHER PODS CANNOT PREEMPT ON"), rows
 
 
 def _pods(client: "Client", namespace: str, labels: str) -> Block:
@@ -127,7 +139,8 @@ def _since(each: figures.Waiting) -> str:
 
 
 def _short(why: str) -> str:
-    return why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…"
+    """As many whole words as a table has room for."""
+    return textwrap.shorten(why, _LONGEST_WHY, placeholder=" …")
 
 
 def _typed(kind: str, item: dict[str, Any]) -> Any:

@@ -3,16 +3,19 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from reprieve.cli.output import Form, TableText, as_text, print_name, print_object
+from reprieve.cli.terminal import say
 from reprieve.client.errors import Refused
+from reprieve.manifests.reading import STDIN_NAME, Reading, listening
 from reprieve.manifests.resource import Resource
 from reprieve.model.backoff import Backoff
+from reprieve.texts import cli as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client
@@ -22,6 +25,7 @@ Change = tuple[str, Data]
 LIST = "LIST"
 Tell = Callable[[str], None]
 _PAUSE = 0.5
+_QUIET_SECONDS, _CHANGED_EVERY = 1.0, 0.1
 _PAUSES = Backoff(first=0.05, longest=1.0, factor=1.5)
 
 
@@ -36,6 +40,61 @@ def progress(text: str) -> Iterator[Tell]:
 
     with Console(stderr=True).status(escape(text)) as status:
         yield lambda changed: status.update(escape(changed))
+
+
+@contextmanager
+def reading_shown() -> Iterator[None]:
+    """On a terminal, a line while something large or slow is read; whoever is to type is told how to end."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    shown = _ReadingShown()
+    with listening(shown.tell):
+        try:
+            yield
+        finally:
+            shown.tell(None)
+
+
+class _ReadingShown:
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _QUIET_SECONDS
+        self._line: AbstractContextManager[Tell] | None = None
+        self._change: Tell = lambda _: None
+        self._typing = False
+
+    def tell(self, reading: Reading | None) -> None:
+        if reading is None:
+            self._end()
+        elif reading.name == STDIN_NAME and sys.stdin is not None and sys.stdin.isatty():
+            self._ask()
+        elif time.monotonic() > self._next:
+            self._next = time.monotonic() + _CHANGED_EVERY
+            self._show(_words(reading))
+
+    # One line, that of whatever goes on at the moment
+
+    def _ask(self) -> None:
+        if not self._typing:
+            typer.echo(texts.TYPING, err=True)
+        self._typing = True
+
+    def _show(self, text: str) -> None:
+        if self._line is None:
+            self._line = progress(text)
+            self._change = self._line.__enter__()
+        self._change(text)
+
+    def _end(self) -> None:
+        line, self._line = self._line, None
+        if line is not None:
+            line.__exit__(None, None, None)
+
+
+def _words(reading: Reading) -> str:
+    if not reading.name:
+        return texts.working(reading.done)
+    return (texts.parsing if reading.understanding else texts.reading)(reading.name, reading.done, reading.total)
 
 
 def pauses(timeout: float | None = None) -> Iterator[None]:
@@ -82,7 +141,7 @@ def show_changes(changes: Iterable[Change], table: TableText, form: Form) -> Non
     for kind, found in changes:
         if form in (Form.table, Form.wide):
             for line in table.lines(found):
-                typer.echo(line)
+                say(line)
             continue
         for each in found.get("items", []) if kind == LIST else [found]:
             _show(each, form)

@@ -1,6 +1,7 @@
 """A connection to a control plane: Kubernetes' verbs, and what Reprieve adds to them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
@@ -14,8 +15,11 @@ from reprieve.manifests.resource import Resource
 
 Data = dict[str, Any]
 Items = list[Data]
+Names = list[str]
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _MERGE = "application/merge-patch+json"
+_FIELDS_ARE_KNOWN = {"fieldValidation": "Ignore"}
+"""Whoever read the manifests has told of fields that do not exist, and where they stand."""
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 60.0
 # Numbers that manifests write exactly go out as numbers.
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -29,7 +33,9 @@ def _is_loopback(url: str) -> bool:
 class Client:
     """Talks to one server. Raises `Unreachable` when nobody answers, and `Refused` when the answer is no."""
 
-    def __init__(self, url: str, token: str = "") -> None:
+    def __init__(self, url: str, token: str = "", *, warn: Callable[[str], None] = lambda _: None) -> None:
+        """`warn` is told what the server warns of, though it did what it was asked to."""
+        self._warn = warn
         self.url = url.rstrip("/")
         self._http = httpx.Client(
             base_url=self.url,
@@ -82,7 +88,8 @@ class Client:
         return self._object("GET", path_of(resource, namespace, name), params=params, headers={"Accept": _TABLE})
 
     def create(self, resource: Resource, data: Mapping[str, Any], namespace: str = "", *, version: str = "") -> Data:
-        return self._object("POST", path_of(resource, namespace, version=version), body=data)
+        path = path_of(resource, namespace, version=version)
+        return self._object("POST", path, body=data, params=_FIELDS_ARE_KNOWN)
 
     def patch(
         self,
@@ -137,13 +144,35 @@ class Client:
     # Decisions
 
     def plan(self, unit: str = "", now: str = "", manifests: Sequence[Any] | None = None) -> Data:
-        """What would be decided over all that is there, and these manifests."""
+        """What would be decided over all that is there, and these manifests; who reads them knows of unknown fields."""
         asked = {"for": unit, "now": now, "manifests": manifests or ()}
         body = {name: value for name, value in asked.items() if value}
-        return self._object("POST", "/plan", body=body, timeout=None)
+        return self._object("POST", "/plan", body=body, timeout=None, params=_FIELDS_ARE_KNOWN)
 
-    def explain(self, unit: str) -> Data:
-        return self._object("GET", f"/explain/{quote(unit)}")
+    def feature_gates(self) -> dict[str, bool]:
+        """Which gates are on and off there, as far as it tells: those of Kubernetes' components do so in this way."""
+        with self._reaching():
+            answer = self._http.get("/metrics")
+        return {found["name"]: found["value"].startswith("1") for found in _GATE.finditer(answer.text)}
+
+    def compare(self, now: str, manifests: Sequence[Any], settings: Sequence[Any], deleted: Sequence[str]) -> Data:
+        """What would be different if these manifests and settings were there, and what is to be deleted were not."""
+        asked = {"now": now, "manifests": manifests, "settings": settings, "delete": deleted}
+        body = {name: value for name, value in asked.items() if value}
+        return self._object("POST", "/compare", body=body, timeout=None)
+
+    def explain(self, unit: str, uid: str = "") -> Data:
+        return self._object("GET", f"/explain/{quote(unit)}", params={"uid": uid} if uid else {})
+
+    def attempts(self, unit: str) -> Items:
+        """What a unit was tried as, in the order of time, each with the runs whose logs are known."""
+        found: Items = self._object("GET", f"/attempts/{quote(unit)}")["attempts"]
+        return found
+
+    def units(self, name: str) -> Names:
+        """What is called so, of any kind and in any namespace, also what is gone."""
+        found: Names = self._object("GET", "/units", params={"name": name})["units"]
+        return found
 
     def story(self, unit: str) -> Items:
         found: Items = self._object("GET", f"/story/{quote(unit)}")["story"]
@@ -158,6 +187,8 @@ class Client:
             options["timeout"] = timeout
         with self._reaching():
             answer = self._http.request(method, path, content=content, headers=headers, **options)
+        for sentence in _warnings(answer.headers.get("warning", "")):
+            self._warn(sentence)
         found = _decoded(answer.content)
         if answer.status_code >= 400 or not isinstance(found, dict):
             raise _refusal(found, answer.status_code)
@@ -182,6 +213,15 @@ class Client:
             raise Unreachable(self.url, "no answer in time") from error
         except httpx.HTTPError as error:
             raise Unreachable(self.url, str(error) or type(error).__name__) from error
+
+
+_GATE = re.compile(r'^kubernetes_feature_enabled\{name="(?P<name>\w+)".*\} (?P<value>\S+)$', re.MULTILINE)
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+
+
+def _warnings(header: str) -> Iterator[str]:
+    """`299 - "a sentence", 299 - "another one"`."""
+    return (re.sub(r"\\(.)", r"\1", found[1]) for found in _WARNING.finditer(header))
 
 
 def _selectors(labels: str, fields: str) -> dict[str, str]:

@@ -6,12 +6,12 @@ from contextlib import suppress
 from datetime import datetime
 
 from rich.console import Console, RenderableType
-from rich.text import Text
 
 from reprieve.control_plane import ControlPlane
 from reprieve.demo import scenes
 from reprieve.demo.accounts import Accounts
 from reprieve.demo.happenings import Happenings
+from reprieve.demo.lines import show_line
 from reprieve.demo.narrator import Narrator
 from reprieve.demo.scenes import IMPORTANT, LOW, STAGE, TOO_LARGE, Act, Data, InTheWay, Scene
 from reprieve.demo.stage import Stage, Work
@@ -142,7 +142,7 @@ class Player:
         for sentence, outcome in self._narrator.lines(scene.namespace, happenings):
             self._say(sentence, _COLOURS.get(outcome, ""))
         if self._console.is_terminal:
-            self._show(table(scene, self._stage))
+            self._show(table(scene, self._stage, self._console.width))
 
     # Words
 
@@ -153,7 +153,7 @@ class Player:
         self._print(history.decided(precise_timestamp(self._clock()), sentence), style)
 
     def _print(self, line: str, style: str = "") -> None:
-        self._console.print(Text(line, style=style), soft_wrap=True)
+        show_line(self._console, line, style)
 
 
 def _work(data: Data) -> Work:

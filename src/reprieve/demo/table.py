@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from rich.table import Table
+from rich.text import Text
 
 from reprieve.demo.scenes import LABEL, Scene
 from reprieve.demo.stage import Stage
@@ -19,9 +20,12 @@ from reprieve.policies.queue.pods import queue_name
 from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import demo as texts
+from reprieve.texts import layout
 
 RUNS, LEAVES, WAITS = "runs", "leaves", "waits"
-_RATIOS = (4, 3, 6, 5, 5)
+_BORDERS = 3
+"""What stands between the words of two columns."""
+_EDGES = 4
 
 
 class Guest(NamedTuple):
@@ -40,13 +44,27 @@ class Room(NamedTuple):
     guests: list[Guest]
 
 
-def table(scene: Scene, stage: Stage) -> Table:
-    shown = Table(title=scene.title, title_justify="left", expand=True)
-    for name, ratio in zip((texts.PLACES[scene.policy], *texts.TABLE_COLUMNS), _RATIOS, strict=True):
-        shown.add_column(name, overflow="fold", ratio=ratio)
-    for row in rows(scene, stage):
-        shown.add_row(*row)
+def table(scene: Scene, stage: Stage, width: int) -> Table:
+    """As many columns as there is room for, each at least as wide as its longest word."""
+    title = "\n".join(layout.wrapped(scene.title, width, 0))
+    shown = Table(title=title, title_justify="left")
+    headings = (texts.PLACES[scene.policy], *texts.TABLE_COLUMNS)
+    made = rows(scene, stage)
+    words = [[_longest_word(cell) for cell in row] for row in made]
+    room = width - _EDGES
+    chosen = layout.choose(headings, words, room, gap=_BORDERS)
+    whole = [max(len(row[place]) for row in (headings, *made)) for place in chosen.shown]
+    least = [chosen.widths[place] for place in chosen.shown]
+    widths = layout.spread(least, whole, room - _BORDERS * (len(least) - 1))
+    for place, wide in zip(chosen.shown, widths, strict=True):
+        shown.add_column(headings[place], width=wide)
+    for row in made:
+        shown.add_row(*(Text(row[place]) for place in chosen.shown))
     return shown
+
+
+def _longest_word(text: str) -> str:
+    return max(text.split(), key=len, default="")
 
 
 def is_furnished(scene: Scene, stage: Stage) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
+from reprieve.engine.claims import Claim
 from reprieve.engine.offers import Offer, Offers
 from reprieve.engine.plan import Cost, Details, Outcome, Spared
 from reprieve.engine.reasons import CheaperElsewhere, Leaving, NoHelp, NotEnough, Reason, Reprieved
@@ -60,7 +61,7 @@ class Explained(Protocol[View]):
     def judged(self, view: View, told: Told) -> Iterable[Judged]:
         """Everybody within reach, with what the rules of this view say; in brief, those of the chosen domain."""
 
-    def obstacles(self, view: View, told: Told) -> dict[str, str]:
+    def obstacles(self, view: View, told: Told) -> dict[str, Claim]:
         """For each domain that has no offer, why."""
 
     def unasked(self, view: View) -> Offers:
@@ -84,7 +85,7 @@ def _costs(offers: Offers, told: Told) -> dict[str, Cost]:
 
 
 def _spared(
-    judged: Iterable[Judged], told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, str]
+    judged: Iterable[Judged], told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, Claim]
 ) -> Iterator[Spared]:
     gone = {victim.unit for victim in told.chosen.victims} if told.chosen is not None else set()
     for one in judged:
@@ -97,13 +98,13 @@ def _leaves(one: Judged, chosen: Offer | None) -> bool:
     return chosen is None or not chosen.parts or one.unit in _victims(chosen.parts, one.in_domain)
 
 
-def _reason(one: Judged, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, str]) -> Reason:
+def _reason(one: Judged, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, Claim]) -> Reason:
     if one.leaves and one.unit in told.waiting_for:
         return Leaving()
-    return one.reason or _step(one.unit, one.in_domain, told, costs, obstacles)
+    return one.reason or _step(one.in_domain, told, costs, obstacles)
 
 
-def _step(unit: UnitName, domain: str, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, str]) -> Reason:
+def _step(domain: str, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, Claim]) -> Reason:
     """Why a unit stays that no rule protects."""
     if told.outcome == "Fits":
         return Reprieved()
@@ -112,9 +113,7 @@ def _step(unit: UnitName, domain: str, told: Told, costs: Mapping[str, Cost], ob
     if told.chosen is not None:
         near = domain in told.chosen.costs
         return Reprieved() if near else CheaperElsewhere(told.chosen.domain, told.criterion)
-    if told.because is not None and (not costs or unit in _victims(costs, domain)):
-        return told.because
-    return Reprieved() if costs else NotEnough()
+    return told.because or NotEnough()
 
 
 def _victims(costs: Mapping[str, Cost], domain: str) -> list[UnitName]:

@@ -52,6 +52,9 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     version: int = 0
     """The highest of all that are part of it when it was decided: of two holds with a victim in common, the later one
     has the higher version."""
+    reserves: bool = False
+    """The place is held against everybody until the preemptor is there: priorities do not count. Else it yields to
+    whoever ranks above."""
     decision: int = 0
 
     def text(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from reprieve.engine.arrays import Mask
+from reprieve.engine.claims import Claim
 from reprieve.engine.plan import Cost, Victim
 from reprieve.engine.reasons import Reason
 from reprieve.model.names import UnitName
@@ -32,6 +33,8 @@ class HeldBack(NamedTuple):
     terms: Any = None
     because: Reason | None = None
     """Why nobody is asked whom no rule protects."""
+    claims: Sequence[Claim] = ()
+    """What the message was made from."""
 
 
 class Offer(NamedTuple):
@@ -49,6 +52,9 @@ class Offer(NamedTuple):
     """Where it spans several domains: what each of them costs."""
     criterion: str = ""
     """Where nothing competes with it by its nature: why it is this one."""
+
+    reserves: bool = False
+    """The place is held against everybody, once it is chosen."""
 
     @property
     def costs(self) -> Mapping[str, Cost]:

@@ -7,10 +7,18 @@ from typing import Any, Literal
 
 import msgspec
 
+from reprieve.engine.claims import Claim
 from reprieve.engine.reasons import Reason
 from reprieve.model.names import UnitName
 
 Outcome = Literal["Fits", "Preempt", "Wait", "Unschedulable"]
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """What somebody should know about a decision beside it: a typed reason, and the sentence that says it."""
+
+    reason: Reason
+    sentence: str
 
 
 class Victim(msgspec.Struct, frozen=True):
@@ -45,7 +53,7 @@ class Details(msgspec.Struct, frozen=True):
 
     candidates: dict[str, Cost] = {}
     spared: list[Spared] = []
-    obstacles: dict[str, str] = {}
+    obstacles: dict[str, Claim] = {}
 
 
 class StalePlan(RuntimeError):
@@ -69,10 +77,16 @@ class Plan:
     victims: list[Victim] = field(default_factory=list)
     waiting_for: list[UnitName] = field(default_factory=list)
     criterion: str = ""
+    remarks: tuple[Remark, ...] = ()
+    """What else had a say in it, such as a feature gate that is off; their sentences end the message."""
     until: int | None = field(default=None, compare=False)
     """The moment, in microseconds since 1970, at which the answer changes though nothing else does."""
+    claims: tuple[Claim, ...] = field(default=(), compare=False)
+    """What the message of a refusal was made from."""
     terms: Any = field(default=None, compare=False)
     """What the effects of its policy need to know beyond all this: flavors, replicas by cluster."""
+    reserves: bool = field(default=False, compare=False)
+    """Its place is held against everybody while victims leave it, not only against those who rank below."""
     explain: Callable[[bool], Details] = field(default=_no_details, compare=False, repr=False)
 
     @cached_property

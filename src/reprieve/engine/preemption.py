@@ -15,9 +15,10 @@ its offers may be made one by one as they are asked for: `Offers` hides that fro
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
+from reprieve.engine.claims import Claim
 from reprieve.engine.explanation import Explained, Told, explain
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
-from reprieve.engine.plan import Details, Plan, StalePlan
+from reprieve.engine.plan import Details, Plan, Remark, StalePlan
 from reprieve.engine.steps import Choice, Criterion, choose
 from reprieve.model.names import UnitName
 
@@ -66,6 +67,9 @@ class Policy(Explained[View], Protocol[Preemptor, View, Domain]):
     def refusal(self, view: View) -> HeldBack:
         """No domain has an offer: why, and whether time alone will change that."""
 
+    def remarks(self, view: View, told: Told) -> Sequence[Remark]:
+        """What had a say in it that nobody would guess: a feature gate that is off, a class that is missing."""
+
     def stamp(self, view: View) -> object:
         """What changes when the view no longer shows what it was made over."""
 
@@ -82,8 +86,11 @@ class BasePolicy:
     def unasked(self, view: Any) -> Offers:  # noqa: ARG002 - nobody is asked, whatever it would cost
         return OfferList()
 
-    def obstacles(self, view: Any, told: Told) -> dict[str, str]:  # noqa: ARG002 - the sentence says it
+    def obstacles(self, view: Any, told: Told) -> dict[str, Claim]:  # noqa: ARG002 - the sentence says it
         return {}
+
+    def remarks(self, view: Any, told: Told) -> Sequence[Remark]:  # noqa: ARG002 - the message says it all
+        return ()
 
     def fingerprint(self) -> str:
         return ""
@@ -136,18 +143,22 @@ def _plan(
     policy: Policy[Any, View, Any], view: View, told: Told, message: str, answer: Placed | HeldBack | Offer
 ) -> Plan:
     """Step 7: all that effects need, and explanations that are made when somebody asks."""
+    remarks = tuple(policy.remarks(view, told))
     return Plan(
         view.unit,
         policy.name,
         told.outcome,
-        message,
+        " ".join([message, *(remark.sentence for remark in remarks)]),
         domain=answer.domain,
         placement=answer.placement,
         victims=list(answer.victims) if isinstance(answer, Offer) else [],
         waiting_for=list(told.waiting_for),
         criterion=told.criterion,
+        remarks=remarks,
         until=answer.until if isinstance(answer, HeldBack) else None,
+        claims=tuple(answer.claims) if isinstance(answer, HeldBack) else (),
         terms=answer.terms,
+        reserves=isinstance(answer, Offer) and answer.reserves,
         explain=_Explanation(policy, view, told),
     )
 

@@ -129,6 +129,10 @@ class QuotaNode:
         cell = self.cell(flavor)
         return cell.usage + more > cell.quota
 
+    def over_quota(self) -> bool:
+        """Whether it uses more than its quota of anything."""
+        return any(cell.usage > cell.quota for cell in self._cells.values())
+
     def within(self, flavors: Iterable[FlavorResource]) -> bool:
         """Whether it is within its quota in all of these."""
         for flavor in flavors:  # noqa: SIM110 - asked of every queue in a tree; a generator costs more than the question

@@ -4,13 +4,15 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from reprieve.engine.claims import Claim
 from reprieve.model.names import UnitName
 
-Because = Literal["Never", "Leaving", "Budget", "NotYet", "NotAllowed"]
-"""Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, or what else."""
+Because = Literal["Never", "Leaving", "Budget", "NotYet", "Turn", "GateOff", "NotAllowed"]
+"""Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, a time that has not
+come, others whose turn is first, a feature gate that is off, or what else."""
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True, rename="camel"):
     """Why somebody makes way or stays; `rule` is the name that explanations quote: that of its type, or another."""
 
     rule: ClassVar[str] = ""
@@ -61,6 +63,18 @@ class UnreadableToleration(Reason, frozen=True):
 
     class_name: str
     member: UnitName | None = None
+
+
+class NodeLeftOut(Reason, frozen=True):
+    """Protected, with its whole node: nobody knows what another pod there tolerates, as its class cannot be read."""
+
+    node: str
+    pod: UnitName
+    class_name: str
+
+
+class NoSuchPreemptor(Reason, frozen=True):
+    """Safe: nobody of that kind can ask, because the class or the queue is not there."""
 
 
 class Reprieved(Reason, frozen=True):
@@ -114,6 +128,13 @@ class NotReached(Reason, frozen=True):
     rule: ClassVar[str] = "PreemptionPolicy"
 
 
+class OtherCohort(Reason, frozen=True):
+    """Protected: its queue shares no cohort with the preemptor's, and so no quota."""
+
+    queue: str
+    preemptor_queue: str
+
+
 class QueueClosed(Reason, frozen=True):
     """Protected: its queue is stopped, or names a flavor that is not there."""
 
@@ -122,6 +143,12 @@ class QueueClosed(Reason, frozen=True):
 
 class Claimed(Reason, frozen=True):
     """Protected: it makes way for an earlier head of the same cycle."""
+
+
+class MadeWayBefore(Reason, frozen=True):
+    """Protected: the preemptor has had its quota before, and nothing has changed since but who is admitted."""
+
+    preemptor: str
 
 
 class NotWhileBorrowing(Reason, frozen=True):
@@ -143,7 +170,7 @@ class NoLargerShare(Reason, frozen=True):
 class NoFlavor(Reason, frozen=True):
     """Spared: no flavor can hold the preemptor, so nobody is asked."""
 
-    why: str
+    claims: tuple[Claim, ...]
 
 
 class NotEnough(Reason, frozen=True):
@@ -162,13 +189,31 @@ class NoHelp(Reason, frozen=True):
     """Spared: whoever leaves this domain, the preemptor cannot come."""
 
     domain: str
-    obstacle: str
+    obstacle: Claim
 
 
 class NobodyAsked(Reason, frozen=True):
     """Spared: the preemptor asks nobody, because it never preempts, may not yet, or respects a budget."""
 
     because: Because = "NotAllowed"
+    gate: str = ""
+    """The feature gate that is off."""
+
+
+class GateOff(Reason, frozen=True):
+    """Something that the preemptor asks for counts for nothing: the feature gate that it needs is off."""
+
+    gate: str
+    what: str = ""
+    """What it asks for, where that has a name: its group, the group above that, a topology key."""
+
+
+class MissingClass(Reason, frozen=True):
+    """Nodes are left out of preemption: pods there name a priority class that does not exist."""
+
+    class_name: str
+    pods: tuple[UnitName, ...]
+    nodes: tuple[str, ...]
 
 
 class CheaperElsewhere(Reason, frozen=True):
@@ -209,6 +254,10 @@ class QueueLaw(Reason, frozen=True):
     """Where the preemptor's reach ends: its fence, or the queue whose maximum is in the way, or root."""
     priority: int = 0
     bound: int = 0
+    resource: str = ""
+    """What the law is about, where that is one type."""
+    others_gone: bool = False
+    """That is so only without those who were asked before it."""
 
     @property
     def rule(self) -> str:  # type: ignore[override]

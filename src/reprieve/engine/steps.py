@@ -133,9 +133,9 @@ def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
         if len(left) == 1:
             break
         values = criterion.values[left]
-        best = left[values == values.min()]
-        if len(best) < len(left):
-            left, decided = best, criterion.name
+        best: Mask = values == values.min()
+        if np.count_nonzero(best) < len(left):
+            left, decided = left[best], criterion.name
     return Choice(int(left[0]), decided)
 
 

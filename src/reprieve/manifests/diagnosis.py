@@ -7,6 +7,7 @@ the data is tried again, until nothing is left to say. Only data that failed onc
 import copy
 import re
 from bisect import bisect_left
+from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
@@ -15,7 +16,7 @@ from msgspec import inspect
 from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, nearest, one_of, show
 from reprieve.manifests.shapes import Path, describe, plain, sample, type_at
-from reprieve.manifests.unread import UNREAD
+from reprieve.manifests.unread import known_names
 from reprieve.model.resources import QuantityError
 
 _AT = re.compile(r" - at `(?:key` in `)?(?P<path>\$[^`]*)`$")
@@ -43,12 +44,18 @@ def drop_nulls(data: Any, done: dict[int, Any] | None = None) -> Any:
 
 def diagnose(data: Any, reader: Reader) -> list[Finding]:
     """All that is wrong with `data` as what `reader` reads."""
+    return mended(data, reader)[0]
+
+
+def mended(data: Any, reader: Reader) -> tuple[list[Finding], Any]:
+    """All that is wrong, and the data with something valid in its place; None where that cannot be had."""
+    with suppress(msgspec.ValidationError):
+        return [], reader.convert(data)
     data = copy.deepcopy(data)
     findings: list[Finding] = []
     while len(findings) < _MOST_FINDINGS:
         try:
-            reader.convert(data)
-            break
+            return findings, reader.convert(data)
         except msgspec.ValidationError as error:
             path, missing = _locate(error, data, reader)
             kind = type_at(reader.written, path)
@@ -58,31 +65,7 @@ def diagnose(data: Any, reader: Reader) -> list[Finding]:
                 findings.append(_explain(error, path, kind, _get(data, path)))
             if not _mend(data, path, kind, error):
                 break
-    return findings
-
-
-def unknown_fields(data: Any, kind: Any, path: str = "$") -> list[Finding]:
-    """Fields that no version of Kubernetes has here; those that exist but do not matter are known."""
-    node = plain(kind)
-    if isinstance(node, inspect.StructType) and isinstance(data, dict):
-        fields = {item.encode_name: item for item in node.fields}
-        known = _known(node) | ({"apiVersion", "kind"} if path == "$" else set())
-        findings: list[Finding] = []
-        for name, value in data.items():
-            place = join_path(path, name)
-            if name in fields:
-                findings += unknown_fields(value, fields[name].type, place)
-            elif name not in known:
-                findings.append(Finding(place, "unknown field", "", did_you_mean(name, known)))
-        return findings
-    if isinstance(node, inspect.VarTupleType) and isinstance(data, list):
-        inside = (unknown_fields(item, node.item_type, f"{path}[{index}]") for index, item in enumerate(data))
-        return [finding for findings in inside for finding in findings]
-    return []
-
-
-def _known(node: inspect.StructType) -> set[str]:
-    return {*(item.encode_name for item in node.fields), *UNREAD.get(node.cls, ())}
+    return findings, None
 
 
 # Where
@@ -182,7 +165,7 @@ def _meant(value: Any, options: list[str]) -> str:
 def _explain_missing(path: Path, kind: Any, siblings: Any, reader: Reader) -> Finding:
     """A field that is not there, unless it is there in another spelling."""
     owner = plain(type_at(reader.written, path[:-1]))
-    known = _known(owner) if isinstance(owner, inspect.StructType) else set()
+    known = known_names(owner) if isinstance(owner, inspect.StructType) else set()
     unknown = [name for name in siblings if name not in known] if isinstance(siblings, dict) else []
     near = nearest(str(path[-1]), unknown)
     suggestion = f"{show(near)} is no field here" if near else ""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import msgspec
 
 from reprieve.manifests.problems import Origin, Problem
+from reprieve.manifests.reading import STDIN, STDIN_NAME, read_all
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
 from reprieve.model.resources import exact_number
 
 SUFFIXES = (".yaml", ".yml", ".json")
-STDIN = "-"
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -35,6 +34,8 @@ class Document(msgspec.Struct, frozen=True):
     data: Any = None
     raw: msgspec.Raw | bytes | None = None
     problem: SyntaxProblem | None = None
+    kept: bytes | None = None
+    """All of the text it is part of, where that cannot be read again."""
 
     def plain(self) -> Any:
         return self.data if self.raw is None else _ANY_JSON.decode(self.raw)
@@ -75,19 +76,22 @@ def _expand(path: Path) -> list[str]:
 
 def read_file(file: str) -> Iterator[Document]:
     """All documents of a file, of `-` for standard input."""
+    name = STDIN_NAME if file == STDIN else file
+    again = file != STDIN and Path(file).is_file()
     try:
-        content = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+        content = read_all(file, name)
     except OSError as error:
         yield Document(Origin(file, 0), problem=SyntaxProblem(f"cannot be read: {error.strerror}"))
         return
-    yield from read_bytes(content, "standard input" if file == STDIN else file)
+    yield from read_bytes(content, name, keep=not again)
 
 
-def read_bytes(content: bytes, file: str) -> Iterator[Document]:
-    """All documents of a file's content, whichever format it is in."""
+def read_bytes(content: bytes, file: str, *, keep: bool = False) -> Iterator[Document]:
+    """All documents of a file's content, whichever format it is in; `keep` it if it cannot be read again."""
+    kept = content if keep else None
     content = content.removeprefix(b"\xef\xbb\xbf")
     if content.lstrip()[:1] in (b"{", b"["):
-        documents = list(_read_json(content, file))
+        documents = list(_read_json(content, file, kept))
         if documents[-1].problem is None or file.endswith(".json"):
             yield from documents
             return
@@ -97,21 +101,21 @@ def read_bytes(content: bytes, file: str) -> Iterator[Document]:
         line = content.count(b"\n", 0, error.start) + 1
         yield Document(Origin(file, 0), problem=SyntaxProblem("not UTF-8 text", line))
         return
-    for number, data in enumerate(read_yaml(text), 1):
+    for number, data in enumerate(read_yaml(text, file), 1):
         problem = data if isinstance(data, SyntaxProblem) else None
-        yield Document(Origin(file, number), None if problem else data, problem=problem)
+        yield Document(Origin(file, number), None if problem else data, problem=problem, kept=kept)
 
 
-def _read_json(content: bytes, file: str) -> Iterator[Document]:
+def _read_json(content: bytes, file: str, kept: bytes | None) -> Iterator[Document]:
     """One JSON document, or several after each other as `kubectl` and `jq` stream them."""
     try:
         msgspec.json.decode(content, type=msgspec.Raw)
-        yield Document(Origin(file), raw=content)
+        yield Document(Origin(file), raw=content, kept=kept)
     except (msgspec.DecodeError, RecursionError):
-        yield from _read_json_stream(content.decode(errors="replace"), file)
+        yield from _read_json_stream(content.decode(errors="replace"), file, kept)
 
 
-def _read_json_stream(text: str, file: str) -> Iterator[Document]:
+def _read_json_stream(text: str, file: str, kept: bytes | None) -> Iterator[Document]:
     number, position = 1, _skip_space(text, 0)
     while position < len(text):
         try:
@@ -119,7 +123,7 @@ def _read_json_stream(text: str, file: str) -> Iterator[Document]:
         except (ValueError, RecursionError) as error:
             yield Document(Origin(file, number), problem=_explain(error))
             return
-        yield Document(Origin(file, number), raw=text[position:end].encode())
+        yield Document(Origin(file, number), raw=text[position:end].encode(), kept=kept)
         number, position = number + 1, _skip_space(text, end)
 
 

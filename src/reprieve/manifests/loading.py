@@ -6,55 +6,31 @@ the stage `read`; what an admission controller would refuse is found later, by `
 
 import gc
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from reprieve.manifests import identity, yunikorn
+from reprieve.manifests import identity, served, yunikorn
 from reprieve.manifests.core import ConfigMap
-from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
+from reprieve.manifests.diagnosis import diagnose, drop_nulls
 from reprieve.manifests.documents import Document, decode_or_problem, find_files, read_bytes, read_file
 from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.kinds import NAMESPACED, READERS
-from reprieve.manifests.meta import Reader
-from reprieve.manifests.problems import Finding, Origin, Problem, Stage, found, join_path
+from reprieve.manifests.known_fields import fits, raw_fits, unknown_fields
+from reprieve.manifests.loaded import Loaded
+from reprieve.manifests.meta import Manifest, Reader
+from reprieve.manifests.problems import Finding, Origin, Problem, Severity, Stage, found, join_path
+from reprieve.manifests.reading import Reading, told
 from reprieve.manifests.resource import group_of
-from reprieve.manifests.shapes import type_at
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
 
 
-class Loaded:
-    """What was read: the objects, and all that is wrong."""
-
-    def __init__(self) -> None:
-        self.entries: list[LoadedObject] = []
-        self.problems: list[Problem] = []
-        self.documents = 0
-        self.unknown: dict[str, int] = {}
-
-    @property
-    def objects(self) -> list[Any]:
-        return [entry.manifest for entry in self.entries]
-
-    @property
-    def errors(self) -> list[Problem]:
-        return [problem for problem in self.problems if problem.severity == "error"]
-
-    @property
-    def warnings(self) -> list[Problem]:
-        return [problem for problem in self.problems if problem.severity == "warning"]
-
-    def counts(self) -> dict[str, int]:
-        return dict(sorted(Counter(entry.manifest.kind for entry in self.entries).items()))
-
-
 def load(paths: Iterable[str], *, strict: bool = False) -> Loaded:
-    """Read all that `-f` arguments name."""
+    """Read all that `-f` arguments name. Fields that the API does not have are warnings or, if `strict`, errors."""
     files, problems = find_files(paths)
-    loader = _Loader(strict=strict)
+    loader = _Loader(_severity(strict))
     loader.loaded.problems += problems
     return loader.read(document for file in files for document in read_file(file))
 
@@ -62,22 +38,34 @@ def load(paths: Iterable[str], *, strict: bool = False) -> Loaded:
 def load_text(text: str | bytes, *, name: str = "text", strict: bool = False) -> Loaded:
     """Read manifests from a string."""
     content = text.encode() if isinstance(text, str) else text
-    return _Loader(strict=strict).read(read_bytes(content, name))
+    return _Loader(_severity(strict)).read(read_bytes(content, name, keep=True))
+
+
+def load_stored(objects: Iterable[bytes], *, name: str) -> Loaded:
+    """Read what a store has: it was admitted, and what it has beside the fields that are known is its own business."""
+    text = b'{"apiVersion":"v1","kind":"List","items":[' + b",".join(objects) + b"]}"
+    loaded = _Loader(None).read(read_bytes(text, name))
+    loaded.stored.add(name)
+    return loaded
 
 
 def load_documents(documents: Iterable[Document], *, strict: bool = False) -> Loaded:
     """Read manifests from documents that somebody else needs as well."""
-    return _Loader(strict=strict).read(documents)
+    return _Loader(_severity(strict)).read(documents)
 
 
-def load_objects(objects: Iterable[Any], *, name: str = "objects", strict: bool = False) -> Loaded:
-    """Read manifests that are plain data already."""
+def load_objects(objects: Iterable[Any], *, name: str = "objects", strict: bool = False, look: bool = True) -> Loaded:
+    """Read manifests that are plain data already; `look` for what reading passes over, unless somebody else did."""
     documents = (Document(Origin(name, number), data) for number, data in enumerate(objects, 1))
-    return _Loader(strict=strict).read(documents)
+    return _Loader(_severity(strict) if look else None).read(documents)
+
+
+def _severity(strict: bool) -> Severity:
+    return "error" if strict else "warning"
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Manifests are trees: looking for cycles among a hundred thousand of them takes longer than reading them."""
     enabled = gc.isenabled()
     gc.disable()
@@ -97,26 +85,33 @@ class _TypeMeta(msgspec.Struct, rename="camel"):
 _PEEK = msgspec.json.Decoder(_TypeMeta)
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw] | None)
 _NO_ITEMS = Finding("$.items", "not a list", "it must be a list of objects")
+_TOLD_EVERY = 1000
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # An item that says what it is, as kubectl writes it. Without this the last reader would take it for one of its own.
 _NAMED = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"[^"]*"\s*,\s*"kind"\s*:')
 
 
 class _Loader:
-    def __init__(self, *, strict: bool) -> None:
+    """`minds`: how much it matters that a field is not one of the API; None: nobody looks."""
+
+    def __init__(self, minds: Severity | None) -> None:
         self.loaded = Loaded()
-        self._strict = strict
+        self._minds = minds
         self._seen: dict[tuple[str, str], Origin] = {}
         self._last: Reader | None = None
 
     def read(self, documents: Iterable[Document]) -> Loaded:
-        with _no_garbage_collection():
+        with no_garbage_collection():
             for document in documents:
                 self.loaded.documents += 1
+                if document.kept is not None:
+                    self.loaded.sources.keep(document.origin.file, document.kept)
                 try:
                     self._document(document)
                 except RecursionError:
                     self._syntax(document.origin, SyntaxProblem("nested too deeply"))
+        told(Reading("", len(self.loaded.entries)))
+        self.loaded.problems = self.loaded.sources.located(self.loaded.problems)
         return self.loaded
 
     def _document(self, document: Document) -> None:
@@ -130,8 +125,6 @@ class _Loader:
     # JSON, without a detour over plain data as long as nothing is wrong
 
     def _json(self, raw: msgspec.Raw | bytes, origin: Origin) -> None:
-        if self._strict:
-            return self._data(decode_or_problem(raw), origin)
         try:
             peek = _PEEK.decode(raw)
         except _UNREADABLE:
@@ -153,6 +146,8 @@ class _Loader:
         self._last = implied or self._last
         for number, raw in enumerate(items, 1):
             place = Origin(origin.file, origin.document, number)
+            if not number % _TOLD_EVERY:
+                told(Reading(origin.file, number, len(items), understanding=True))
             # Items are mostly of one kind: the last reader is tried first, and refuses what is not its own.
             own = self._last is implied or _NAMED.match(raw)
             if self._last is None or not own or not self._typed_json(raw, self._last, place):
@@ -171,6 +166,8 @@ class _Loader:
             written = reader.json.decode(raw)
         except _UNREADABLE:
             return False
+        if self._minds and (served.has_rules(reader.written) or not raw_fits(raw, reader.written)):
+            return False  # something may be wrong with it: what, is seen in plain data
         self._add(written, reader, origin)
         return True
 
@@ -209,9 +206,9 @@ class _Loader:
             self._data(item, Origin(origin.file, origin.document, number), implied)
 
     def _convert(self, data: Any, reader: Reader, origin: Origin) -> None:
-        if self._strict:
-            unknown = unknown_fields(data, type_at(reader.written, ()))
-            self._report(origin, identity.label(reader.kind, data), unknown, "strict")
+        name = identity.label(reader.kind, data)
+        if self._minds:
+            self._unknown_fields(data, reader, origin, name)
         if reader is identity.QUEUES:
             data = yunikorn.with_text(data)
         try:
@@ -220,9 +217,23 @@ class _Loader:
             data = drop_nulls(data)
             findings = diagnose(data, reader)
             if findings:
-                return self._report(origin, identity.label(reader.kind, data), findings)
+                self._report(origin, name, findings)
+                return self._served(data, reader, origin, name, {finding.field for finding in findings})
             written = reader.convert(data)
-        return self._add(written, reader, origin)
+        self._add(written, reader, origin)
+        return self._served(data, reader, origin, name)
+
+    def _unknown_fields(self, data: Any, reader: Reader, origin: Origin, name: str) -> None:
+        found = (msgspec.structs.replace(each, severity=self._minds) for each in unknown_fields(data, reader.written))
+        self._report(origin, name, found, "strict")
+
+    def _served(self, data: Any, reader: Reader, origin: Origin, name: str, told: Iterable[str] = ()) -> None:
+        """What a server refuses because of its agents and controllers, in fields that no decision reads."""
+        if not self._minds or not issubclass(reader.written, Manifest):
+            return
+        if served.has_rules(reader.written) or not fits(data, reader.written):
+            found = served.mistakes(drop_nulls(data), reader.written)
+            self._report(origin, name, (each for each in found if each.field not in told), "admission")
 
     def _add(self, written: Any, reader: Reader, origin: Origin) -> None:
         if reader is identity.QUEUES:
@@ -256,7 +267,7 @@ class _Loader:
         if text is None:
             return None
         place = join_path("$.data", yunikorn.QUEUES_FILE)
-        inner = _Loader(strict=self._strict)
+        inner = _Loader(self._minds)
         inner._seen = self._seen
         for data in [data for data in read_yaml(text) if data is not None][:1]:
             if isinstance(data, SyntaxProblem):
@@ -286,8 +297,7 @@ class _Loader:
         return None
 
     def _syntax(self, origin: Origin, problem: SyntaxProblem) -> None:
-        line = f"line {problem.line}: " if problem.line else ""
-        self.loaded.problems.append(Problem(origin=origin, message=f"{line}{problem.message}"))
+        self.loaded.problems.append(Problem(origin=origin, message=problem.message, line=problem.line))
 
     def _report(self, origin: Origin, name: str, findings: Iterable[Finding], stage: Stage = "read") -> None:
         self.loaded.problems += (finding.at(origin, name, stage) for finding in findings)

@@ -45,6 +45,7 @@ class ObjectMeta(Model):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    generation: int = 0
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     creation_timestamp: Time | None = None

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from reprieve.model.names import shown
+
 Severity = Literal["error", "warning"]
 Stage = Literal["read", "admission", "strict"]
 _LONGEST = 60
@@ -26,7 +28,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that is wrong. `stage` says who minds: reading, admission, or only `--strict`."""
+    """One thing that is wrong. `stage` says who minds: reading, admission, or those who ask for known fields only."""
 
     origin: Origin
     message: str
@@ -36,9 +38,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     suggestion: str = ""
     severity: Severity = "error"
     stage: Stage = "read"
+    line: int | None = None
 
     def __str__(self) -> str:
-        place = ": ".join(part for part in (str(self.origin), self.object, self.field) if part)
+        where = f"{self.origin}, line {self.line}" if self.line else str(self.origin)
+        place = ": ".join(part for part in (where, shown(self.object), self.field) if part)
         right = "; ".join(part for part in (self.allowed, self.suggestion) if part)
         return _one_line(f"{place}: {self.message}" + (f"; {right}" if right else ""))
 

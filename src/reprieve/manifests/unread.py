@@ -1,4 +1,6 @@
-"""Fields that Kubernetes and the designs have but no decision reads: known to `--strict`, not looked into."""
+"""Fields that Kubernetes and the designs have but no decision reads: they are known, and not looked into."""
+
+from msgspec import inspect
 
 from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, yunikorn
 
@@ -86,3 +88,11 @@ _NAMES: dict[type, str] = {
     """,
 }
 UNREAD: dict[type, tuple[str, ...]] = {kind: tuple(names.split()) for kind, names in _NAMES.items()}
+
+RENAMED = {"preemptionMode": "disruptionMode", "cohort": "cohortName", "cohortName": "cohort"}
+"""Fields that another version of the same API calls otherwise."""
+
+
+def known_names(node: inspect.StructType) -> set[str]:
+    """The fields of a type, with those that nobody reads."""
+    return {*(item.encode_name for item in node.fields), *UNREAD.get(node.cls, ())}

@@ -5,17 +5,18 @@ named twice, and says which document of the file is broken while reading the oth
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import yaml
 from yaml import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
+from reprieve.manifests.reading import Reading, told
 from reprieve.model.resources import exact_number
 
 # libyaml where PyYAML was built with it; only its parser is used
-_PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _MARKER = re.compile(r"^(?:---(?=[ \t\r\n]|$)|\.\.\.[ \t\r]*$)", re.MULTILINE)
 _CONTENT = re.compile(r"^[ \t]*[^ \t\r\n#%]|^[ \t]+%", re.MULTILINE)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*)$")
@@ -38,6 +39,7 @@ _ADVICE = (
 _STRING = "tag:yaml.org,2002:str"
 _MOST_UNFOLDED = 5_000_000
 _DEEPEST = 200
+_TOLD_EVERY = 1 << 14
 
 
 class SyntaxProblem(msgspec.Struct, frozen=True):
@@ -52,13 +54,20 @@ class _Refused(Exception):
         self.problem = SyntaxProblem(message, event.start_mark.line + 1)
 
 
-def read_yaml(text: str) -> Iterator[Any]:
+def read_yaml(text: str, name: str = "") -> Iterator[Any]:
     """Each document of a file in turn: its data, or a `SyntaxProblem`; a document without content is None."""
-    for first_line, chunk in _split(text):
-        yield _read_document(chunk, first_line)
+    done = 0
+
+    def tell(position: int) -> None:
+        told(Reading(name, done + position, len(text), understanding=True))
+
+    for first_line, chunk in split(text):
+        yield _read_document(chunk, first_line, tell)
+        done += len(chunk)
+        tell(0)
 
 
-def _split(text: str) -> Iterator[tuple[int, str]]:
+def split(text: str) -> Iterator[tuple[int, str]]:
     """Cut at document markers, which YAML allows nowhere else: one broken document does not hide the next."""
     start, line = 0, 1
     directives = ""
@@ -80,9 +89,9 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
         between = not opening
 
 
-def _read_document(chunk: str, first_line: int) -> Any:
+def _read_document(chunk: str, first_line: int, tell: Callable[[int], None]) -> Any:
     try:
-        return _NodeBuilder(chunk).document()
+        return _NodeBuilder(chunk, tell).document()
     except _Refused as refused:
         problem = refused.problem
         return SyntaxProblem(problem.message, first_line + (problem.line or 1) - 1)
@@ -105,8 +114,9 @@ def _advice(message: str) -> str:
 class _NodeBuilder:
     """Turns the events of one document into plain data."""
 
-    def __init__(self, chunk: str) -> None:
-        self._next = _PARSER(chunk).get_event
+    def __init__(self, chunk: str, tell: Callable[[int], None]) -> None:
+        self._tell = tell
+        self._next = PARSER(chunk).get_event
         self._anchors: dict[str, tuple[Any, int] | None] = {}
         self._nodes = 0
         self._unfolded = 0
@@ -125,8 +135,10 @@ class _NodeBuilder:
 
     def _value(self, event: Any, depth: int) -> Any:
         self._nodes += 1
+        if not self._nodes % _TOLD_EVERY:
+            self._tell(event.start_mark.index)
         if type(event) is ScalarEvent:
-            value = _scalar(event)
+            value = scalar(event)
             if event.anchor:
                 self._anchors[event.anchor] = (value, 1)
             return value
@@ -183,7 +195,8 @@ class _NodeBuilder:
         return values
 
 
-def _scalar(event: Any) -> Any:
+def scalar(event: Any) -> Any:
+    """What a scalar stands for, in quotes or not."""
     text: str = event.value
     if event.tag and event.tag != "!" and not event.implicit[0]:
         if event.tag == _STRING:

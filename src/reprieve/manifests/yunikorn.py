@@ -15,6 +15,8 @@ from reprieve.model.resources import CPU, QuantityError, Resources
 
 CONFIG_MAP = "yunikorn-configs"
 QUEUES_FILE = "queues.yaml"
+QUEUE = "Queue"
+"""What a queue of the configuration is called where units are named."""
 ROOT = "root"
 VCORE = "vcore"
 DEFAULT_DELAY_SECONDS = 30.0

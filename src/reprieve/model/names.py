@@ -28,6 +28,11 @@ def unit_name(kind: str, namespace: str, name: str) -> UnitName:
     return UnitName(f"{kind}/{namespace}/{name}")
 
 
+def shown(unit: str) -> str:
+    """A unit as people read it: `Cohort/a`, without the namespace that it does not have."""
+    return unit.replace("//", "/", 1)
+
+
 def parts_of(unit: str) -> NameParts:
     """Kind, namespace and name of a unit that `unit_name` has written."""
     kind, _, rest = unit.partition("/")

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from reprieve.manifests.diagnosis import diagnose, drop_nulls, unknown_fields
+from reprieve.manifests.diagnosis import diagnose, drop_nulls
 from reprieve.manifests.documents import Document, find_files, read_file
+from reprieve.manifests.known_fields import unknown_fields
 from reprieve.manifests.meta import Model, Reader
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, Problem, ReprieveError
-from reprieve.manifests.shapes import type_at
 from reprieve.planning.planner import plan
 from reprieve.planning.result import Result
 from reprieve.texts import questions as texts
@@ -84,6 +84,8 @@ class CaseVerdict(msgspec.Struct, frozen=True):
     case: str
     ok: bool
     diff: list[str] = []
+    warnings: list[str] = []
+    """Fields of its objects that the API does not have: what they were meant to say is not in the decision."""
 
 
 # Reading
@@ -130,7 +132,7 @@ def _check(data: Any) -> list[Finding]:
         mistakes = []
     except msgspec.ValidationError:
         mistakes = diagnose(plain, _READER)
-    return [*mistakes, *unknown_fields(plain, type_at(CaseDocument, ()))]
+    return [*mistakes, *unknown_fields(plain, CaseDocument)]
 
 
 # Running
@@ -138,13 +140,14 @@ def _check(data: Any) -> list[Finding]:
 
 def run_case(case: Case) -> CaseVerdict:
     """Ask the question of a case and compare."""
-    diff = _differences(case, case.data["expect"], case.data.get("assignment"))
+    diff, unknown = _asked(case, case.data["expect"], case.data.get("assignment"))
     if "natural" in case.data:
-        diff += (f"natural: {line}" for line in _differences(case, case.data["natural"], None))
-    return CaseVerdict(case.name, not diff, diff)
+        diff += (f"natural: {line}" for line in _asked(case, case.data["natural"], None)[0])
+    return CaseVerdict(case.name, not diff, diff, unknown)
 
 
-def _differences(case: Case, expect: Mapping[str, Any], assignment: Mapping[str, str] | None) -> list[str]:
+def _asked(case: Case, expect: Mapping[str, Any], assignment: Mapping[str, str] | None) -> tuple[list[str], list[str]]:
+    """How the answer differs from what is expected, and what was not understood."""
     data = case.data
     try:
         result = plan(
@@ -156,8 +159,15 @@ def _differences(case: Case, expect: Mapping[str, Any], assignment: Mapping[str,
             assignment=assignment,
         )
     except ReprieveError as error:
-        return [f"no decision: {line}" for line in str(error).splitlines()]
-    return [f"{key}: {line}" for key, wanted in expect.items() for line in _compare(key, wanted, result)]
+        return [f"no decision: {line}" for line in str(error).splitlines()], []
+    unknown = [_in_case(case, problem) for problem in result.warnings if problem.stage == "strict"]
+    return [f"{key}: {line}" for key, wanted in expect.items() for line in _compare(key, wanted, result)], unknown
+
+
+def _in_case(case: Case, problem: Problem) -> str:
+    """A problem of an object where it stands in the case file."""
+    place = f"$.objects[{problem.origin.document - 1}]"
+    return str(msgspec.structs.replace(problem, origin=case.origin).inside(problem.object, place))
 
 
 def _compare(key: str, wanted: Any, result: Result) -> Iterator[str]:

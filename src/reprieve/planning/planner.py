@@ -1,13 +1,14 @@
 """From manifests to decisions: the one entrance that the command line, the case files and Python programs share."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from reprieve.configuration import Settings, configure
 from reprieve.manifests.admission import admit_all
-from reprieve.manifests.loading import Loaded, load, load_objects, load_text
+from reprieve.manifests.loaded import Loaded
+from reprieve.manifests.loading import load, load_objects, load_text
 from reprieve.manifests.problems import InvalidInput, in_order
 from reprieve.planning.questions import PREEMPTOR, UnitAsked, Unsupported, asked_of, moment_of, no_such_unit, question
 from reprieve.planning.result import Decision, Result, decision
@@ -15,6 +16,9 @@ from reprieve.planning.survey import survey
 from reprieve.policies.registry import Asked, Known, NothingToDecide, Policies, Preemptor
 from reprieve.texts import questions as texts
 from reprieve.world import World, microseconds
+
+_MOST_LINES = 1000
+"""So many warnings are told with the line they are about; who has more does not read them."""
 
 
 def plan(
@@ -73,15 +77,19 @@ def usable(loaded: Loaded) -> Loaded:
 class Planner:
     """One question about one world."""
 
-    def __init__(self, loaded: Loaded, settings: Settings, now: datetime) -> None:
-        self.world = World(loaded.objects)
+    def __init__(
+        self, loaded: Loaded, settings: Settings, now: datetime, *, names: frozenset[str] | None = None
+    ) -> None:
+        """`names`: the schedulers that it decides for; None: all."""
+        self.world = World(loaded.objects, now)
         self.settings = settings
         self.now = now
         self._moment = microseconds(now)
-        self.policies = Policies(self.world, settings, self._moment)
-        admission = [problem for problem in loaded.problems if problem.stage == "admission"]
-        problems = [*admission, *admit_all(loaded.entries), *survey(loaded, self.world, settings)]
-        self.warnings = in_order([*loaded.warnings, *(problem.as_warning() for problem in problems)])
+        self.policies = Policies(self.world, settings, self._moment, names=names)
+        refused = [*loaded.errors, *admit_all(loaded.entries)]
+        self.errors = sum(each.severity == "error" and each.origin.file not in loaded.stored for each in refused)
+        odd = (problem.as_warning() for problem in (*refused, *survey(loaded, self.world, settings)))
+        self.warnings = loaded.sources.located(in_order([*loaded.warnings, *odd]), most=_MOST_LINES)
 
     def single(self, unit: UnitAsked, assignment: Mapping[str, Any] | None = None) -> Result:
         """The decision for one unit; `assignment` gives a quota workload its flavors."""
@@ -134,19 +142,28 @@ class Planner:
         entries = [entry for entry in self.policies if entry.ledger == ledger]
         pending = self.policies.pending(ledger)
         left = [unit for entry in entries for unit in entry.waiting()]
+        taken: dict[str, None] = {}
         for entry in entries:
             own = [one for one in pending if one.policy == entry.name]
             result.priorities.update({str(unit): shown for unit, shown in entry.priorities(own).items()})
         for one in self.policies.cycle(ledger, pending, self._moment):
+            self._withdraw(one.instead_of, result)
             result.decisions.append(decision(one.plan))
             entry = self.policies[one.preemptor.policy]
             for field, values in entry.answer(one).items():
                 getattr(result, field).update(values)
             if entry.places_units:
-                result.order.append(one.preemptor.unit)
+                taken[one.preemptor.unit] = None
                 (result.admitted if one.plan.outcome == "Fits" else left).append(one.preemptor.unit)
+        result.order.extend(taken)
         result.left.extend(dict.fromkeys(unit for unit in left if unit not in result.admitted))
+
+    def _withdraw(self, units: Sequence[str], result: Result) -> None:
+        """What was decided for these in this cycle is void."""
+        for unit in units:
+            result.decisions[:] = [made for made in result.decisions if made.preemptor != unit]
+            result.admitted.remove(unit)
 
     def _result(self, decisions: list[Decision], priorities: dict[Any, dict[str, Any]] | None = None) -> Result:
         now = self.now.isoformat().replace("+00:00", "Z")
-        return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {})
+        return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {}, self.errors)

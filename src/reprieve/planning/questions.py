@@ -9,13 +9,14 @@ import msgspec
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import KINDS, NAMESPACED, find_resource
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
+from reprieve.manifests.yunikorn import QUEUE
 from reprieve.model.names import parts_of
 from reprieve.policies.registry import Asked
 from reprieve.texts import questions as texts
 
 UnitAsked = str | Mapping[str, Any]
 # What a question is made of, as Python calls it; the command line has its own words for them.
-PREEMPTOR, NOW, WHY_NOT = "preemptor", "now", "why_not"
+PREEMPTOR, NOW, WHY_NOT, DELETE = "preemptor", "now", "why_not", "delete"
 
 _SHAPE = "it must be KIND/NAMESPACE/NAME, such as Pod/default/a"
 
@@ -65,7 +66,10 @@ def _of_mapping(unit: Mapping[str, Any]) -> Asked:
 
 
 def _kind_of(word: str, about: str) -> str:
-    """A kind as `kubectl` would take it: in any case, singular or plural, or by its short name."""
+    """A kind as `kubectl` would take it: in any case, singular or plural, or by its short name. Queues of YuniKorn's
+    configuration are no objects, and are named as decisions name them; `queue` is short for a LocalQueue."""
+    if word == QUEUE:
+        return QUEUE
     resource = find_resource(word)
     if resource is None:
         raise question(f"{found(word)}, which is not a kind that is read", did_you_mean(word, KINDS), about=about)
@@ -73,7 +77,7 @@ def _kind_of(word: str, about: str) -> str:
 
 
 def _namespace_of(kind: str) -> str:
-    return DEFAULT_NAMESPACE if NAMESPACED[kind] else ""
+    return DEFAULT_NAMESPACE if NAMESPACED.get(kind) else ""
 
 
 def no_such_unit(unit: str, known: Iterable[str], *, about: str = PREEMPTOR) -> InvalidInput:

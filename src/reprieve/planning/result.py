@@ -1,11 +1,14 @@
 """What `plan` answers: decisions and their reasons, in the form that other programs rely on."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from reprieve.engine.claims import Claim
 from reprieve.engine.plan import Plan, Victim
 from reprieve.manifests.problems import Problem
+from reprieve.texts import claims
 from reprieve.texts import reasons as texts
 
 
@@ -19,11 +22,13 @@ class Decision(msgspec.Struct, frozen=True, rename="camel"):
     placement: dict[str, str]
     victims: list[dict[str, Any]]
     candidates: dict[str, dict[str, Any]]
-    spared: list[dict[str, str]]
+    spared: list[dict[str, Any]]
     message: str
     criterion: str = ""
     waiting_for: list[str] = []
     obstacles: dict[str, str] = {}
+    claims: list[dict[str, Any]] = []
+    """What the message of a refusal says, as facts; with a domain, what its obstacle says."""
 
 
 class Result(msgspec.Struct, frozen=True, rename="camel"):
@@ -40,6 +45,8 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     """Quota workloads that were admitted: unit, pod set, resource, flavor."""
     counts: dict[str, dict[str, int]] = {}
     """Quota workloads that were admitted: unit, pod set, pods."""
+    errors: int = 0
+    """How many of the warnings are errors to `reprieve check`: an API server would refuse what they are about."""
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data, as `-o json` prints it."""
@@ -75,14 +82,20 @@ def decision(plan: Plan, *, brief: bool = False) -> Decision:
                 "rule": spared.reason.rule,
                 "message": texts.describe(spared.reason),
                 "domain": spared.domain,
+                "facts": msgspec.to_builtins(spared.reason),
             }
             for spared in details.spared
         ],
         message=plan.message,
         criterion=plan.criterion,
         waiting_for=[*plan.waiting_for],
-        obstacles=details.obstacles,
+        obstacles={domain: claims.obstacle(claim) for domain, claim in details.obstacles.items()},
+        claims=[*map(msgspec.to_builtins, plan.claims), *_about_domains(details.obstacles)],
     )
+
+
+def _about_domains(obstacles: Mapping[str, Claim]) -> Iterator[dict[str, Any]]:
+    return ({"domain": domain, **msgspec.to_builtins(claim)} for domain, claim in sorted(obstacles.items()))
 
 
 def _victim(victim: Victim) -> dict[str, Any]:
@@ -91,6 +104,7 @@ def _victim(victim: Victim) -> dict[str, Any]:
         "reason": victim.reason.rule,
         "pdbViolation": victim.pdb_violation,
         "message": texts.describe(victim.reason),
+        "facts": msgspec.to_builtins(victim.reason),
         **({"group": victim.group} if victim.group else {}),
         **({"onPreemption": "Terminate"} if victim.ends else {}),
     }

@@ -6,7 +6,7 @@ from reprieve import texts
 from reprieve.configuration import Settings
 from reprieve.engine.nodes.units import Units
 from reprieve.manifests.core import Node
-from reprieve.manifests.loading import Loaded
+from reprieve.manifests.loaded import Loaded
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import Finding, Origin, Problem
 from reprieve.manifests.scheduling import PodGroup, Workload

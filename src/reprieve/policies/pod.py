@@ -19,22 +19,37 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from reprieve.engine.arrays import Mask
+from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.claims import Claim, NoNodes
 from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.exposure import Exposure, Overcommitted
+from reprieve.engine.nodes.exposure import overcommitted_nodes
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
+from reprieve.engine.nodes.obstacles import without_asking
 from reprieve.engine.nodes.reach import REACHED
-from reprieve.engine.nodes.rules import NodeRule, preemption_rules
+from reprieve.engine.nodes.rules import NodeRule, missing_classes, preemption_rules
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
-from reprieve.engine.plan import Plan, Victim
+from reprieve.engine.plan import Plan, Remark, Victim
 from reprieve.engine.preemption import decide
-from reprieve.engine.reasons import LowerPriority, NobodyAsked, UnreadableToleration
+from reprieve.engine.reasons import LowerPriority, NobodyAsked
 from reprieve.engine.steps import Criterion
+from reprieve.manifests.pods import Pod
 from reprieve.model.names import UnitName
-from reprieve.policies.on_nodes import ON_NODES, commit_pods, known_pod, waiting_pod
+from reprieve.policies.on_nodes import (
+    ON_NODES,
+    carried_priorities,
+    commit_pods,
+    exposure_on_nodes,
+    group_counts_for_nothing,
+    known_pod,
+    take_back,
+    waiting_pod,
+)
 from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import pods as texts
+from reprieve.texts.remarks import missing_class
 from reprieve.world import NEVER, PodFacts
 
 _MOST_SHAPES = 64
@@ -98,16 +113,17 @@ class PodPolicy:
     # 1. and 2. Does it fit? May it preempt?
 
     def fits(self, view: PodView) -> Placed | None:
-        nodes = np.flatnonzero(view.nodes.fits)
-        if not len(nodes):
+        if not view.nodes.fits.any():
             return None
-        name = self._table.names[self._ledger.best(view.facts, nodes)]
+        name = self._table.names[self._ledger.best(view.facts, np.flatnonzero(view.nodes.fits))]
         return Placed(texts.fits(view.unit, name), name, {view.unit: name})
 
     def trigger(self, view: PodView) -> HeldBack | None:
         facts = view.facts
         if facts.preemption_policy == "Never":
-            return HeldBack("Unschedulable", texts.never_preempts(view.unit), because=NobodyAsked("Never"))
+            claims = without_asking(view.nodes)
+            message = texts.never_preempts(view.unit, claims)
+            return HeldBack("Unschedulable", message, because=NobodyAsked("Never"), claims=claims)
         node = self._ledger.index(facts.nominated)
         if node == NOWHERE or not view.nodes.resolvable(node):
             return None
@@ -165,8 +181,8 @@ class PodPolicy:
         if self._waits(view, search):
             until = search.good_until if search.good_until < NEVER else None
             return HeldBack("Wait", texts.waits_for_toleration(view.unit, until), until=until, because=budget)
-        message = texts.unschedulable(view.unit, self._obstacles(view, respected=True))
-        return HeldBack("Unschedulable", message, because=budget)
+        claims: list[Claim] = [*search.obstacles(self._out(view, respected=True))] or [NoNodes()]
+        return HeldBack("Unschedulable", texts.unschedulable(view.unit, claims), because=budget, claims=claims)
 
     def _waits(self, view: PodView, search: VictimSearch) -> bool:
         """Whether it could preempt if tolerations that are limited in time were over."""
@@ -174,6 +190,15 @@ class PodPolicy:
         if not (search.protected == len(rules)).any():
             return False  # nobody tolerates it
         return bool(self._possible(VictimSearch(view.nodes, rules, self._ledger.budgets).run()).any())
+
+    def remarks(self, view: PodView, told: Told) -> list[Remark]:
+        missing = self._missing_classes(view) if told.offers is not None else []
+        return [*group_counts_for_nothing(view.facts, self._ledger.settings), *missing]
+
+    def _missing_classes(self, view: PodView) -> list[Remark]:
+        """Nodes within reach that were left out because nobody knows what a pod there tolerates."""
+        rules, left_out = self.rules(view), _searched(view).spoiled & (view.nodes.reach == REACHED)
+        return [missing_class(reason) for reason in missing_classes(self._table, rules, left_out)]
 
     # Explanations
 
@@ -188,21 +213,15 @@ class PodPolicy:
                 for facts in share.pods:
                     yield Judged(facts.unit, self._table.names[node], search.reason(rank, node, facts))
 
-    def obstacles(self, view: PodView, told: Told) -> dict[str, str]:
-        return self._obstacles(view, respected=told.outcome == "Unschedulable" and told.offers is not None)
+    def obstacles(self, view: PodView, told: Told) -> dict[str, Claim]:
+        out = self._out(view, respected=told.outcome == "Unschedulable" and told.offers is not None)
+        claims = _searched(view).obstacles
+        return {self._table.names[node]: claim for node in out.tolist() for claim in claims(np.array([node]))}
 
-    def _obstacles(self, view: PodView, *, respected: bool) -> dict[str, str]:
-        """For each node that cannot take the pod, why; also where that is a budget which is `respected`."""
-        search = _searched(view)
-        found: dict[str, str] = {}
-        for node, name in enumerate(self._table.names):
-            if self._table.nodes[node] is None or view.nodes.fits[node]:
-                continue
-            if not search.feasible[node]:
-                found[name] = _obstacle(view, search, node)
-            elif respected and search.costs.violations[node]:
-                found[name] = texts.BUDGET_RESPECTED
-        return found
+    def _out(self, view: PodView, *, respected: bool) -> Ints:
+        """The nodes that cannot take the pod; also those where only a budget stands in the way that is `respected`."""
+        out = ~self._table.gone[: self._table.size] & ~view.nodes.fits
+        return np.flatnonzero(out if respected else out & ~_searched(view).feasible)
 
     def stamp(self, view: PodView) -> object:
         return self._ledger.world.version, view.nodes.serial
@@ -215,13 +234,6 @@ def _searched(view: PodView) -> VictimSearch:
     if view.search is None:
         raise LookupError(f"nothing was searched for {view.unit}")
     return view.search
-
-
-def _obstacle(view: PodView, search: VictimSearch, node: int) -> str:
-    spoilt = search.spoilt_by(node) if view.nodes.reach[node] == REACHED else None
-    if spoilt is not None:
-        return texts.left_alone(spoilt.class_name, known=isinstance(spoilt, UnreadableToleration))
-    return texts.obstacle(int(view.nodes.reach[node]), candidates=search.has_candidates(node))
 
 
 class NodeOffers:
@@ -256,6 +268,7 @@ class PodEntry(Entry):
 
     def __init__(self, ground: Ground) -> None:
         self._world = ground.world
+        self._nodes = ground.nodes
         self.policy = PodPolicy(ground.nodes)
 
     def names(self) -> Iterable[UnitName]:
@@ -267,7 +280,7 @@ class PodEntry(Entry):
 
     def known(self, asked: Asked) -> Known | None:
         facts = self._world.pods.get((asked.namespace, asked.name))
-        return None if facts is None else known_pod(facts)
+        return None if facts is None else known_pod(self._world, facts)
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:
         return [waiting_pod(facts, self.name) for facts in self._world.pending() if facts.unit not in taken]
@@ -277,3 +290,15 @@ class PodEntry(Entry):
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         commit_pods(self._world, preemptor.pods, plan)
+
+    def exposure(self, now: int) -> Exposure:
+        return exposure_on_nodes(self._nodes, now)
+
+    def overcommitted(self) -> Iterable[Overcommitted]:
+        return overcommitted_nodes(self._nodes)
+
+    def carried(self) -> Iterable[Pod]:
+        return carried_priorities(self._world)
+
+    def undo(self, preemptor: Preemptor) -> bool:
+        return take_back(self._world, preemptor.pods)

@@ -6,15 +6,19 @@ its plans out is registered with the scheduler.
 """
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from reprieve.configuration import Settings
+from reprieve.engine.exposure import Exposure, Overcommitted
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.plan import Plan
 from reprieve.manifests.meta import Condition
 from reprieve.model.names import UnitName, unit_name
+from reprieve.model.rank import Rank
+from reprieve.policies.waiting import by_those_who_wait
 from reprieve.world import PodFacts, World
 
 
@@ -31,11 +35,17 @@ class Preemptor(NamedTuple):
     pods: tuple[PodFacts, ...] = ()
     """Those of its pods that wait, where it is made of pods."""
     never_preempts: bool = False
+    levels: tuple[int, ...] = ()
+    """Its priority as others see it, from the top down, where that is not the same for everybody."""
 
     @property
-    def order(self) -> tuple[int, int, str]:
+    def rank(self) -> Rank:
+        return Rank(*self.levels) if self.levels else Rank(self.priority)
+
+    @property
+    def order(self) -> tuple[Rank, int, str]:
         """Whose turn it is, among those who want the same: higher priority, older, name."""
-        return -self.priority, self.created, self.unit
+        return self.rank, self.created, self.unit
 
 
 class Asked(NamedTuple):
@@ -82,6 +92,9 @@ class Known(NamedTuple):
 class Decided(NamedTuple):
     preemptor: Preemptor
     plan: Plan
+    instead_of: tuple[UnitName, ...] = ()
+    """Units that were given a place earlier in the same cycle, which this one could take from them: that is void, and
+    they are decided for again."""
 
 
 class Entry(ABC):
@@ -110,6 +123,10 @@ class Entry(ABC):
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         """In the world that is looked at: victims are gone, places are taken or held."""
 
+    def undo(self, preemptor: Preemptor) -> bool:  # noqa: ARG002 - nothing is taken back
+        """Take back a place that was committed for a unit, so that it waits as before; whether that was possible."""
+        return False
+
     def known(self, asked: Asked) -> Known | None:  # noqa: ARG002 - nothing more to tell
         return None
 
@@ -132,6 +149,23 @@ class Entry(ABC):
             one.unit: {"priority": one.priority, "preemptionPolicy": policies[one.never_preempts]} for one in pending
         }
 
+    def exposure(self, now: int) -> Exposure:
+        """Who of those that have a place may be preempted, and by whom; unless it says more, by those who wait."""
+        return by_those_who_wait([self.decide(one, now) for one in self.pending(set())], self.names())
+
+    def overcommitted(self) -> Iterable[Overcommitted]:
+        """Places that hold more than they have, so that what is there could not be placed again."""
+        return ()
+
+    def carried(self) -> Iterable[Any]:
+        """Units that only name a class, with the priority that admission has written on them: what it resolved to when
+        they came is theirs, and a class that changes later does not change it."""
+        return ()
+
+    def follows(self) -> Iterable[Any]:
+        """Objects as their controllers would write them, where they follow from others that may be changed."""
+        return ()
+
     def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002 - nothing more to tell
         """What a result tells of a unit that got its place, beyond its placement: by field, by unit."""
         return {}
@@ -145,6 +179,8 @@ class Ground(NamedTuple):
     nodes: NodeLedger
     moment: int
     """When it was looked at first, in microseconds since 1970."""
+    names: frozenset[str] | None = None
+    """The schedulers whose units are this one's; None: everybody's."""
 
 
 Maker = Callable[[Ground], Entry]
@@ -171,11 +207,13 @@ def registered(name: str, make: Maker) -> Iterator[None]:
 class Policies:
     """All registered policies over one world."""
 
-    def __init__(self, world: World, settings: Settings, moment: int = 0) -> None:
+    def __init__(
+        self, world: World, settings: Settings, moment: int = 0, *, names: frozenset[str] | None = None
+    ) -> None:
         self.world = world
         self.settings = settings
         self.nodes = NodeLedger(world, settings)
-        ground = Ground(world, settings, self.nodes, moment)
+        ground = Ground(world, settings, self.nodes, moment, names)
         self._entries = {name: make(ground) for name, make in _MAKERS.items()}
 
     def __getitem__(self, name: str) -> Any:
@@ -219,10 +257,32 @@ class Policies:
             if own is not None:
                 yield from own
                 return
-        for one in pending:
+        yield from self._one_after_the_other(pending, now)
+
+    def _one_after_the_other(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:
+        """Nobody gets a place and is evicted from it in one cycle: whoever could take it has its turn first."""
+        waiting, given = deque(pending), dict[UnitName, Preemptor]()
+        turned: set[tuple[UnitName, UnitName]] = set()
+        void: list[UnitName] = []
+        while waiting:
+            one = waiting.popleft()
             plan = self.decide(one, now)
-            yield Decided(one, plan)
+            before = {given[victim.unit].unit: given[victim.unit] for victim in plan.victims if victim.unit in given}
+            late = [other for other in before.values() if (one.unit, other.unit) not in turned and self._undo(other)]
+            if late:
+                turned.update((one.unit, other.unit) for other in late)
+                void += [other.unit for other in late]
+                given = {pod: owner for pod, owner in given.items() if owner.unit not in void}
+                waiting.extendleft([*sorted(late, key=lambda other: other.order, reverse=True), one])
+                continue
+            yield Decided(one, plan, tuple(void))
+            void = []
             self.commit(one, plan)
+            if plan.outcome == "Fits":
+                given |= dict.fromkeys(plan.placement, one)
+
+    def _undo(self, preemptor: Preemptor) -> bool:
+        return self._entries[preemptor.policy].undo(preemptor)
 
     def ledger_of(self, policy: str) -> str:
         return self._entries[policy].ledger if policy in self._entries else policy

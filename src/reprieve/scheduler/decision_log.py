@@ -15,8 +15,6 @@ from reprieve.model.clock import Clock
 from reprieve.model.names import parts_of
 from reprieve.scheduler.history import History, Step
 from reprieve.scheduler.metrics import Metrics
-from reprieve.texts import events as loop
-from reprieve.texts import reasons as texts
 from reprieve.world import PodFacts, World
 
 _STEPS: dict[str, Step] = {"Preempt": "nominated", "Wait": "tried", "Unschedulable": "tried"}
@@ -51,20 +49,23 @@ class DecisionLog:
         """Something went wrong with a unit of this kind."""
         self._metrics.failed(kind)
 
-    def told(self, hold: Hold, victim: HeldVictim) -> None:
-        """A victim has just been told; to be called while the world still has it."""
+    def told(self, hold: Hold, victim: HeldVictim, *also: HeldVictim) -> None:
+        """A victim has just been told; to be called while the world still has it. `also`: what else it has to leave."""
         self._told[hold.preemptor] += 1
         self._lost(victim.unit, pdb_violation=victim.pdb_violation)
+        for each in (victim, *also):
+            self.history.note(each.unit, "evicted", each.message, hold.decision, uid=each.uid)
 
     def carried_out(self, hold: Hold) -> None:
         """All victims of a hold have been told, or are gone by themselves. One of no policy is no preemption: those who
         leave with the rest of their group."""
+        self.history.flush()
         victims = self._told.pop(hold.preemptor, 0)
         if victims and hold.policy:
             self._metrics.preempted(hold.policy, victims)
 
     def acted(self, plan: Plan, number: int, units: Iterable[str] = (), *, fits: Step = "bound") -> None:
-        """What became of the preemptor and its victims, in their stories; `units` are the pods of a group.
+        """What became of a unit, in its story; `units` are the pods of a group. Victims' say when they were told.
 
         `fits` is the step of a unit that has got its place.
         """
@@ -73,9 +74,6 @@ class DecisionLog:
             return
         for unit in dict.fromkeys((plan.preemptor, *units)):
             self.history.note(unit, step, plan.message, number)
-        for victim in plan.victims:
-            cause = loop.made_way(plan.preemptor, plan.domain, texts.describe(victim.reason))
-            self.history.note(victim.unit, "evicted", cause, number)
 
     def _is_news(self, unit: str, answer: object) -> bool:
         """The same answer again, which is counted with the decision, is no new line in a story."""

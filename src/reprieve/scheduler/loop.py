@@ -29,6 +29,7 @@ from reprieve.scheduler.mirror import Mirror
 from reprieve.scheduler.reactions import Reactions
 from reprieve.scheduler.registry import make_lanes
 from reprieve.scheduler.scheduling_queue import QueuePart, SchedulingQueue
+from reprieve.scheduler.witness import Witness
 from reprieve.stores.errors import Conflict, NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.world import World, microseconds
@@ -61,15 +62,16 @@ class Scheduler:
         self.ready = False
         self.world = World()
         self.metrics = metrics or Metrics()
-        self.policies = Policies(self.world, settings, microseconds(clock()))
+        names = frozenset(names)
+        self.policies = Policies(self.world, settings, microseconds(clock()), names=names)
         self.queue = SchedulingQueue(_elapsed, lambda: clock().timestamp())
         self._history = history
         self._shadow = shadow
         self._mirror = Mirror(store, self.world)
         self._recorder = Recorder(store, clock)
+        self._witness = Witness(history)
         self._log = DecisionLog(history, self.metrics, self.world, clock, shadow=shadow)
         context = Context(store, clock, self._mirror, self._recorder, self._log)
-        names = frozenset(names)
         services = Services(context, self.queue, self.policies, names, _elapsed, shadow)
         self._lane_of = make_lanes(services)
         self._lanes = list(dict.fromkeys(self._lane_of.values()))
@@ -139,7 +141,9 @@ class Scheduler:
         return told
 
     async def _follow(self) -> None:
-        await self._reactions.take(await self._mirror.follow())
+        changes = await self._mirror.follow()
+        self._witness.take(changes)
+        await self._reactions.take(changes)
 
     async def _work(self, unit: str) -> None:
         try:

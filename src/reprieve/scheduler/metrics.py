@@ -3,11 +3,13 @@
 What a scheduler in shadow decides happens to nobody: it has counters of its own, of what would have been.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from reprieve.engine.plan import Plan
+from reprieve.feature_gates import GATES, is_on
 from reprieve.world import PodFacts, microseconds
 
 _RESULTS = {"Fits": "scheduled", "Preempt": "unschedulable", "Wait": "unschedulable", "Unschedulable": "unschedulable"}
@@ -95,6 +97,14 @@ class Metrics:
         self._pending = Gauge(
             "scheduler_pending_pods", "Units that wait, by the part of the queue.", ("queue",), registry=self.registry
         )
+
+    def gates(self, said: Mapping[str, bool]) -> None:
+        """Which feature gates are on, under the name that Kubernetes' components use."""
+        enabled = Gauge(
+            "kubernetes_feature_enabled", "Feature gates: 1 is on.", ("name", "stage"), registry=self.registry
+        )
+        for name, gate in GATES.items():
+            enabled.labels(name, "" if gate.stage == "GA" else gate.stage.upper()).set(is_on(name, said))
 
     def pending(self, sizes: dict[str, int]) -> None:
         for part, size in sizes.items():

@@ -3,8 +3,9 @@
 1. One change that fails holds up no other one, and no other lane: it is kept for the lane that could not take it, and
    told again a moment later.
 2. About whom it cannot be said whether something helps: it is tried.
-3. Looking through all who wait takes longer the more they are, so it is done a few times a second at most, on a clock
-   that nobody can set.
+3. That is done before the next turn is taken: else a unit that arrives now would overtake a more important one that
+   waits for the very room which has just become free. Where so many wait that looking through them takes long, it is
+   done for a fifth of the time at most, so that nobody can keep the loop from its work by making things happen.
 """
 
 import logging
@@ -20,7 +21,8 @@ from reprieve.scheduler.scheduling_queue import SchedulingQueue
 
 _log = logging.getLogger(__name__)
 
-_INTERVAL = 0.05
+_REST = 4.0
+"""So many times as long as looking through all who wait took, it is not done again."""
 Answer = TypeVar("Answer")
 _EVERYBODY: Helps = lambda _: True  # noqa: E731 - about whom nothing can be said, it is tried
 
@@ -61,12 +63,14 @@ class Reactions:
         stirred = [lane for lane, _ in self._lanes if _guarded(lane, lane.stirred, False)]
         if not stirred or self._clock() < self._next:
             return
+        began = self._clock()
         helps: dict[str, Helps] = {}
         for lane in stirred:
             helps |= dict.fromkeys(lane.kinds, _guarded(lane, lane.whom_it_helps, _EVERYBODY))
-        self._next = self._clock() + _INTERVAL
         if self._queue.size("unschedulable"):
             self._queue.move(lambda unit: kind_of(unit) in helps and _may_help(helps[kind_of(unit)], unit))
+        ended = self._clock()
+        self._next = ended + _REST * (ended - began)
 
 
 def _guarded(lane: Lane, ask: Callable[[], Answer], otherwise: Answer) -> Answer:

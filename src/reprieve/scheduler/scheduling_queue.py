@@ -1,9 +1,10 @@
 """The queue of units that wait to be scheduled, whatever their kind and policy.
 
-1. Active: taken by priority, then by the time of entering.
-2. Back-off: after a failure for 1s, 2s, 4s ... at most 10s; kept by the end of the back-off, then by priority.
-3. Unschedulable: kept until something happens that could help, until a moment that is known to change the answer, or
-   for 5 minutes.
+1. Active: taken by priority, then by age where that is told (see `push`), then by the time of entering.
+2. Back-off: after a failure for 1s, 2s, 4s ... at most 10s; kept by the end of the back-off, then by priority. To find
+   no place is no failure: it delays nobody.
+3. Unschedulable: kept until something happens that could help, and then taken at once; until a moment that is known to
+   change the answer; or for 5 minutes.
 4. A unit is in one part at most once. One that is pushed while it is worked on is queued again afterwards, with a new
    time.
 5. What returns from a part together returns in order of priority.
@@ -13,22 +14,24 @@
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from reprieve.model.backoff import Backoff
+from reprieve.model.rank import Rank
 
 BACK_OFF = Backoff(first=1.0, longest=10.0)
 LONGEST_UNSCHEDULABLE = 300.0
 _SLACK = 64
 
 QueuePart = Literal["active", "backOff", "unschedulable", "working"]
-Rank = tuple[float, ...]
+Age = tuple[int, str]
+"""When a unit was made, and its name: what tells units of one priority apart, as in a plan."""
 
 
 class Ticket(NamedTuple):
     """One stay of a unit in one part; a later ticket makes it void."""
 
-    rank: Rank
+    place: tuple[Any, ...]
     number: int
     key: str
 
@@ -36,14 +39,15 @@ class Ticket(NamedTuple):
 class _Entry:
     """What is known of a unit for as long as it is waiting or worked on."""
 
-    __slots__ = ("again", "attempts", "entered", "failed", "number", "part", "priority", "until")
+    __slots__ = ("again", "age", "entered", "failed", "failures", "number", "part", "rank", "until")
 
-    def __init__(self, priority: int) -> None:
-        self.priority = priority
+    def __init__(self, rank: Rank, age: Age | None) -> None:
+        self.rank = rank
+        self.age = age
         self.part: QueuePart = "active"
         self.number = 0
         self.entered = 0.0
-        self.attempts = 0
+        self.failures = 0
         self.failed = 0.0
         self.again = False
         self.until = 0.0
@@ -51,7 +55,7 @@ class _Entry:
     @property
     def ready(self) -> float:
         """When its back-off ends."""
-        return self.failed + BACK_OFF.wait(self.attempts)
+        return self.failed + BACK_OFF.wait(self.failures)
 
 
 class SchedulingQueue:
@@ -73,14 +77,15 @@ class SchedulingQueue:
     def size(self, part: QueuePart) -> int:
         return self._sizes[part]
 
-    def push(self, key: str, priority: int = 0) -> None:
+    def push(self, key: str, priority: int | Rank = 0, age: Age | None = None) -> None:
         """A unit is new or has changed: it is worth a try at once, wherever it was kept."""
+        rank = priority if isinstance(priority, Rank) else Rank(priority)
         entry = self._entries.get(key)
         if entry is None:
-            self._add(key, _Entry(priority))
+            self._add(key, _Entry(rank, age))
             return
-        changed = entry.priority != priority
-        entry.priority = priority
+        changed = (entry.rank, entry.age) != (rank, age)
+        entry.rank, entry.age = rank, age
         if entry.part == "working":
             entry.again = True
         elif entry.part != "active":
@@ -105,18 +110,23 @@ class SchedulingQueue:
             return
         self._drop(key, entry)
         if entry.again:
-            self._add(key, _Entry(entry.priority))
+            self._add(key, _Entry(entry.rank, entry.age))
 
     def failed(self, key: str) -> None:
         """Something went wrong: it is tried again after a back-off."""
-        self._put_aside(key, "backOff")
+        entry = self._entries.get(key)
+        if entry is not None and entry.part == "working":
+            entry.failures += 1
+            entry.failed = self._clock()
+            self._put_aside(key, entry, "backOff")
 
     def unschedulable(self, key: str, until: float = inf) -> None:
         """There is no place for it now; `until` is when that may change though nothing happens."""
         entry = self._entries.get(key)
-        if entry is not None:
+        if entry is not None and entry.part == "working":
+            entry.failures = 0
             entry.until = until - self._wall_clock() + self._clock()
-        self._put_aside(key, "unschedulable")
+            self._put_aside(key, entry, "unschedulable")
 
     def part(self, key: str) -> QueuePart | None:
         """Where a unit is; None: nowhere."""
@@ -133,7 +143,7 @@ class SchedulingQueue:
             self._drop(key, entry)
 
     def move(self, could_help: Callable[[str], bool] = lambda _: True) -> int:
-        """Something happened: whoever it could help is tried again, after what is left of its back-off."""
+        """Something happened: whoever it could help is tried again, however often that was in vain."""
         waiting = [ticket.key for ticket in self._heaps["unschedulable"] if self._live(ticket, "unschedulable")]
         return self._release([key for key in waiting if could_help(key)])
 
@@ -141,17 +151,12 @@ class SchedulingQueue:
         """Seconds until `pop` has something; None: not before something is pushed or moved."""
         if self._first("active") is not None:
             return 0.0
-        nexts = [ticket.rank[0] for part in _KEPT if (ticket := self._first(part)) is not None]
+        nexts = [ticket.place[0] for part in _KEPT if (ticket := self._first(part)) is not None]
         return max(0.0, min(nexts) - self._clock()) if nexts else None
 
     # Moving between parts
 
-    def _put_aside(self, key: str, part: QueuePart) -> None:
-        entry = self._entries.get(key)
-        if entry is None or entry.part != "working":
-            return
-        entry.attempts += 1
-        entry.failed = self._clock()
+    def _put_aside(self, key: str, entry: _Entry, part: QueuePart) -> None:
         self._move(key, entry, "active" if entry.again else part)
 
     def _return(self) -> None:
@@ -159,17 +164,15 @@ class SchedulingQueue:
         now = self._clock()
         due: list[str] = []
         for part in _KEPT:
-            while (ticket := self._first(part)) is not None and ticket.rank[0] <= now:
+            while (ticket := self._first(part)) is not None and ticket.place[0] <= now:
                 heappop(self._heaps[part])
                 due.append(ticket.key)
         self._release(due)
 
     def _release(self, keys: Iterable[str]) -> int:
-        now = self._clock()
-        ordered = sorted(keys, key=lambda key: (-self._entries[key].priority, self._entries[key].number))
+        ordered = sorted(keys, key=lambda key: (self._entries[key].rank, self._entries[key].number))
         for key in ordered:
-            entry = self._entries[key]
-            self._move(key, entry, "active" if entry.ready <= now else "backOff")
+            self._move(key, self._entries[key], "active")
         return len(ordered)
 
     def _add(self, key: str, entry: _Entry) -> None:
@@ -204,16 +207,16 @@ class SchedulingQueue:
         if len(heap) > 2 * self._sizes[entry.part] + _SLACK:
             heap[:] = [ticket for ticket in heap if self._live(ticket, entry.part)]
             heapify(heap)
-        heappush(heap, Ticket(self._rank(entry), entry.number, key))
+        heappush(heap, Ticket(self._place(entry), entry.number, key))
 
-    def _rank(self, entry: _Entry) -> Rank:
+    def _place(self, entry: _Entry) -> tuple[Any, ...]:
         match entry.part:
             case "backOff":
-                return entry.ready, -entry.priority
+                return entry.ready, entry.rank
             case "unschedulable":
-                return min(entry.until, entry.entered + LONGEST_UNSCHEDULABLE), -entry.priority
+                return min(entry.until, entry.entered + LONGEST_UNSCHEDULABLE), entry.rank
             case _:
-                return -entry.priority, entry.entered
+                return (entry.rank, *(entry.age or (entry.entered,)))
 
     def _first(self, part: QueuePart) -> Ticket | None:
         heap = self._heaps[part]

@@ -1,18 +1,17 @@
 """What goes back, and in which form: JSON, bytes as they are kept, and errors as every Kubernetes client reads them."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 import msgspec
-from litestar import Response
-from litestar.response import Stream
-from litestar.response.base import ASGIResponse
+from starlette.responses import Response, StreamingResponse
 
 from reprieve.stores.errors import MethodNotAllowed, StoreError
 from reprieve.texts import server as texts
 
 JSON = "application/json"
+_MOST_WARNINGS = 20
 
 
 class NotAcceptable(StoreError):
@@ -39,34 +38,40 @@ class WrongMethod(MethodNotAllowed):
         self.allowed = tuple(allowed)
 
 
-class Streamed(Stream):
+class Streamed(StreamingResponse):
     """An answer that is sent as it is made, in the media type that it says itself."""
 
     def __init__(self, content: AsyncIterator[bytes], media_type: str) -> None:
-        super().__init__(content, media_type=media_type, status_code=200)
-
-    def to_asgi_response(self, *given: Any, **options: Any) -> ASGIResponse:
-        # The framework would prefer what the handler says, and one handler answers in several types.
-        return super().to_asgi_response(*given, **{**options, "media_type": self.media_type})
+        super().__init__(content, media_type=media_type)
 
 
-Answer = Response[bytes] | Streamed
+Answer = Response
 
 
-def raw_answer(content: bytes, code: int = 200, headers: Mapping[str, str] | None = None) -> Response[bytes]:
+def raw_answer(content: bytes, code: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """JSON that is encoded already."""
     return Response(content, status_code=code, media_type=JSON, headers=dict(headers or {}))
 
 
-def json_answer(data: Any, code: int = 200, headers: Mapping[str, str] | None = None) -> Response[bytes]:
+def json_answer(data: Any, code: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return raw_answer(msgspec.json.encode(data), code, headers)
 
 
-def text_answer(text: str, code: int = 200) -> Response[bytes]:
+def warned(sentences: Sequence[str]) -> dict[str, str]:
+    """The header in which Kubernetes' clients look for warnings."""
+    return {"Warning": ", ".join(f"299 - {_quoted(each)}" for each in sentences[:_MOST_WARNINGS])} if sentences else {}
+
+
+def _quoted(sentence: str) -> str:
+    plain = sentence.encode("ascii", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"' if plain.isprintable() else '"unknown field"'
+
+
+def text_answer(text: str, code: int = 200) -> Response:
     return Response(text.encode(), status_code=code, media_type="text/plain")
 
 
-def error_answer(error: StoreError) -> Response[bytes]:
+def error_answer(error: StoreError) -> Response:
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from litestar import Litestar, Request, Response
-from litestar.exceptions import HTTPException
-from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp, Receive, Scope, Send
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from reprieve.server import answers, discovery, openapi, own, reading, subresources, watching, writing
+from reprieve.server import answers, discovery, logs, openapi, own, reading, subresources, watching, what_if, writing
 from reprieve.server.answers import Answer, WrongMethod, error_answer, form_of, json_answer, wants_aggregated
 from reprieve.server.guard import METHODS, Guard
 from reprieve.server.list_pages import ListPages
@@ -26,41 +27,68 @@ Verb = Callable[[Call], Awaitable[Answer]]
 Handler = Callable[[AnyRequest], Awaitable[Answer]]
 
 
-def create_app(plane: Plane, *, token: str = "") -> Litestar:
+def create_app(plane: Plane, *, token: str = "") -> Starlette:
     """The API of a control plane; with a token, only for those who send it."""
     stopping = asyncio.Event()
-    app = Litestar(
-        route_handlers=_routes(plane, stopping),
-        middleware=[partial(_guarded, guard=Guard(token))],
-        exception_handlers={StoreError: _refused, HTTPException: _http_error, Exception: _unexpected},
-        openapi_config=None,
-        logging_config=None,
-        request_max_body_size=None,
-    )
+    app = Starlette(routes=_routes(plane, stopping), middleware=[Middleware(_Guarded, guard=Guard(token))])
+    app.router.redirect_slashes = False
+    app.router.default = _Answering(_nowhere)
     app.state.stopping = stopping
     app.state.token = token
     return app
 
 
-def _guarded(app: ASGIApp, guard: Guard) -> ASGIApp:
-    async def check(scope: Scope, receive: Receive, send: Send) -> None:
-        guard.check(scope)
-        await app(scope, receive, send)
+class _Guarded:
+    """Whoever may not ask is told so before anything else happens. A slash at the end of a path means nothing."""
 
-    return check
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app = app
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        try:
+            self._guard.check(scope)
+        except StoreError as error:
+            return await error_answer(error)(scope, receive, send)
+        await self._app({**scope, "path": scope["path"].rstrip("/") or "/"}, receive, send)
 
 
-def _routes(plane: Plane, stopping: asyncio.Event) -> list[HTTPRouteHandler]:
+class _Answering:
+    """A handler whose refusals, and whatever nobody expected, are answers, too."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (await self._answer(Request(scope, receive, send)))(scope, receive, send)
+
+    async def _answer(self, request: AnyRequest) -> Answer:
+        try:
+            return await self._handler(request)
+        except StoreError as error:
+            return error_answer(error)
+        except Exception as error:
+            _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+            return error_answer(answers.InternalError(texts.INTERNAL))
+
+
+async def _nowhere(_: AnyRequest) -> Answer:
+    raise NotFound(texts.NO_SUCH_PATH)
+
+
+def _routes(plane: Plane, stopping: asyncio.Event) -> list[Route]:
     objects = _objects(plane, stopping)
     table: tuple[tuple[str, Handler, tuple[str, ...]], ...] = (
         ("/", _given(lambda: {"paths": openapi.root_paths()}), _GET),
         ("/api", _entrance(discovery.core_versions, core=True), _GET),
         ("/apis", _entrance(discovery.group_list, core=False), _GET),
-        ("/api/{name:str}", _one_group, _GET),
-        ("/apis/{name:str}", _one_group, _GET),
-        ("/apis/{group:str}/{name:str}", _one_version, _GET),
-        ("/api/{name:str}/{rest:path}", objects, METHODS),
-        ("/apis/{group:str}/{name:str}/{rest:path}", objects, METHODS),
+        ("/api/{name}", _one_group, _GET),
+        ("/apis/{name}", _one_group, _GET),
+        ("/apis/{group}/{name}", _one_version, _GET),
+        ("/api/{name}/{rest:path}", objects, METHODS),
+        ("/apis/{group}/{name}/{rest:path}", objects, METHODS),
         ("/version", _given(discovery.version), _GET),
         ("/openapi/v3", _given(openapi.index), _GET),
         ("/openapi/v3/{rest:path}", _openapi_group, _GET),
@@ -69,22 +97,25 @@ def _routes(plane: Plane, stopping: asyncio.Event) -> list[HTTPRouteHandler]:
         ("/livez", partial(own.healthz, plane), _GET),
         ("/readyz", partial(own.readyz, plane), _GET),
         ("/metrics", partial(own.metrics, plane), _GET),
-        ("/plan", partial(own.plan, plane), ("GET", "POST")),
+        ("/plan", partial(what_if.plan, plane), ("GET", "POST")),
+        ("/compare", partial(what_if.compare, plane), ("POST",)),
         ("/explain/{rest:path}", partial(own.explain, plane), _GET),
+        ("/attempts/{rest:path}", partial(own.attempts, plane), _GET),
+        ("/units", partial(own.units, plane), _GET),
         ("/story/{rest:path}", partial(own.story, plane), _GET),
         ("/decisions", partial(own.decisions, plane), _GET),
-        ("/decisions/{name:str}", partial(own.decision, plane), _GET),
+        ("/decisions/{name}", partial(own.decision, plane), _GET),
     )
     return [_route(*row) for row in table]
 
 
-def _route(path: str, handler: Handler, methods: tuple[str, ...]) -> HTTPRouteHandler:
-    async def handle(request: Request[Any, Any, Any]) -> Any:
+def _route(path: str, handler: Handler, methods: tuple[str, ...]) -> Route:
+    async def handle(request: AnyRequest) -> Answer:
         if request.method not in methods:
             raise WrongMethod(str(request.method), methods)
         return await handler(request)
 
-    return HTTPRouteHandler(path, http_method=list(METHODS), status_code=200, include_in_schema=False)(handle)  # type: ignore[arg-type]
+    return Route(path, _Answering(handle))
 
 
 def _objects(plane: Plane, stopping: asyncio.Event) -> Handler:
@@ -118,7 +149,7 @@ def _entrance(plain: Callable[[], Any], *, core: bool) -> Handler:
         if not wants_aggregated(request.headers.get("accept", "")):
             return json_answer(plain())
         found = json_answer(discovery.aggregated(core=core))
-        found.media_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        found.headers["content-type"] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
         return found
 
     return answer
@@ -148,24 +179,6 @@ async def _openapi_group(request: AnyRequest) -> Answer:
     return json_answer(found)
 
 
-def _refused(_: AnyRequest, error: StoreError) -> Response[bytes]:
-    return error_answer(error)
-
-
-def _http_error(request: AnyRequest, error: HTTPException) -> Response[bytes]:
-    """What the framework itself refuses: paths and methods that are not there."""
-    if error.status_code == 405:
-        return error_answer(WrongMethod(str(request.method), METHODS))
-    if error.status_code == 404:
-        return error_answer(NotFound(texts.NO_SUCH_PATH))
-    return _unexpected(request, error)
-
-
-def _unexpected(request: AnyRequest, error: Exception) -> Response[bytes]:
-    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return error_answer(answers.InternalError(texts.INTERNAL))
-
-
 # Which verb a request is: by its method, and by whether its path names one object, many, or something about one
 
 
@@ -189,7 +202,7 @@ _SUBRESOURCES: dict[str, dict[str, Verb]] = {
     "status": {"GET": reading.get, "PUT": writing.replace, "PATCH": writing.patch},
     "binding": {"POST": subresources.bind},
     "eviction": {"POST": subresources.evict},
-    "log": {"GET": subresources.log},
+    "log": {"GET": logs.log},
     "finalize": {"PUT": subresources.finalize},
 }
 

@@ -1,6 +1,7 @@
 """OpenAPI: one document for each version of each group, as kubectl reads it, and one of everything."""
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -65,8 +66,14 @@ def root_paths() -> list[str]:
     groups = [f"/apis/{group}" for group in discovery.groups()]
     return sorted(
         ["/api", "/apis", "/openapi/v3", "/version", *groups, *(f"/{path}" for path in _versions())]
-        + [path for path in OWN_PATHS if "{" not in path and path != "/version"]
+        + [path for path, verbs in OWN_PATHS.items() if path != "/version" and _is_entrance(path, verbs)]
     )
+
+
+def _is_entrance(path: str, verbs: Mapping[str, Any]) -> bool:
+    """Whether it can be read without saying anything else."""
+    asks = verbs["get"].get("parameters", ()) if "get" in verbs else [{"required": True}]
+    return "{" not in path and not any(each.get("required") for each in asks)
 
 
 def _document(pairs: list[tuple[Resource, str]], known: dict[str, Schema], *, whole: bool) -> dict[str, Any]:

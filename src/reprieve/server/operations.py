@@ -69,9 +69,11 @@ _LOG = (
     in_query("follow", _FLAG),
     in_query("limitBytes", {**_NUMBER, "minimum": 1}),
     in_query("previous", _FLAG),
+    in_query("run", _COUNT),
     in_query("sinceSeconds", {**_COUNT, "minimum": 1}),
     in_query("tailLines", _COUNT),
     in_query("timestamps", _FLAG),
+    in_query("uid", TEXT),
 )
 
 

@@ -1,43 +1,32 @@
-"""What Reprieve adds to Kubernetes' API: its health, its figures, and its decisions, made and to be made."""
+"""What Reprieve adds to Kubernetes' API: its health, its figures, and the decisions that were made."""
 
-import asyncio
-from datetime import datetime
-from typing import Any
-
-from litestar import Response
+import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.responses import Response
 
-from reprieve.manifests.kinds import EVENTS, KINDS, RESOURCES, written_name
-from reprieve.manifests.loading import Loaded, load_objects, load_text
-from reprieve.manifests.problems import InvalidInput
-from reprieve.planning.planner import usable
-from reprieve.planning.questions import Unsupported, moment_of
-from reprieve.planning.result import Result
-from reprieve.server import bodies
+from reprieve.manifests.kinds import KINDS, written_name
 from reprieve.server.answers import json_answer, text_answer
 from reprieve.server.plane import HistoryReader, Plane
 from reprieve.server.queries import Query
 from reprieve.server.requests import AnyRequest, query_of, segments_of
-from reprieve.stores.errors import BadRequest, Invalid, NotFound, Unavailable
-from reprieve.stores.records import Record
+from reprieve.stores.errors import BadRequest, NotFound, Unavailable
 from reprieve.texts import server as texts
 
 MOST = 1000
 _USUAL = 50
-_FIELDS = {"for": "text", "now": "a time such as 2026-01-01T12:00:00Z"}
 
 
-async def healthz(_: Plane, request: AnyRequest) -> Response[bytes]:
+async def healthz(_: Plane, request: AnyRequest) -> Response:
     """Whether it lives."""
     return _health(request, ("ping", True))
 
 
-async def readyz(plane: Plane, request: AnyRequest) -> Response[bytes]:
+async def readyz(plane: Plane, request: AnyRequest) -> Response:
     """Whether it has seen everything once and decides."""
     return _health(request, ("ping", True), ("sync", plane.ready))
 
 
-def _health(request: AnyRequest, *checks: tuple[str, bool]) -> Response[bytes]:
+def _health(request: AnyRequest, *checks: tuple[str, bool]) -> Response:
     fine = all(good for _, good in checks)
     if not query_of(request).flag("verbose") and fine:
         return text_answer("ok")
@@ -45,7 +34,7 @@ def _health(request: AnyRequest, *checks: tuple[str, bool]) -> Response[bytes]:
     return text_answer("\n".join([*lines, "check passed" if fine else "check failed", ""]), 200 if fine else 503)
 
 
-async def metrics(plane: Plane, _: AnyRequest) -> Response[bytes]:
+async def metrics(plane: Plane, _: AnyRequest) -> Response:
     # The framework adds the character set itself.
     media_type = CONTENT_TYPE_LATEST.partition("; charset")[0]
     return Response(generate_latest(plane.metrics_registry), media_type=media_type)
@@ -54,26 +43,44 @@ async def metrics(plane: Plane, _: AnyRequest) -> Response[bytes]:
 # What was decided, and what happened
 
 
-async def explain(plane: Plane, request: AnyRequest) -> Response[bytes]:
-    unit = _unit(request)
-    told = _history(plane).explain(unit)
-    if not (told.get("story") or told.get("decision") or told.get("preempted")):
+async def explain(plane: Plane, request: AnyRequest) -> Response:
+    unit, uid = _unit(request), query_of(request).text("uid")
+    told = _history(plane).explain(unit, uid)
+    if not any(told.get(part) for part in ("story", "decision", "preempted", "attempts", "others", "earlier")):
         raise NotFound(texts.nothing_known(unit))
     return json_answer(told)
 
 
-async def story(plane: Plane, request: AnyRequest) -> Response[bytes]:
+async def attempts(plane: Plane, request: AnyRequest) -> Response:
+    """What a unit was tried as, in the order of time, each with the runs whose logs are known."""
+    unit = _unit(request)
+    found = _history(plane).attempts(unit)
+    if not found:
+        raise NotFound(texts.nothing_known(unit))
+    told = [{**each, "runs": msgspec.to_builtins(plane.runs(each["uid"]))} for each in found]
+    return json_answer({"unit": unit, "attempts": told})
+
+
+async def units(plane: Plane, request: AnyRequest) -> Response:
+    """The units that are called so, of any kind and in any namespace, also those that are gone."""
+    name = query_of(request).text("name")
+    if not name:
+        raise BadRequest(texts.wrong_field("name", "the name of an object"))
+    return json_answer({"units": _history(plane).called(name)})
+
+
+async def story(plane: Plane, request: AnyRequest) -> Response:
     unit, limit = _unit(request), _limit(query_of(request))
     return json_answer({"unit": unit, "story": _history(plane).story(unit, limit)})
 
 
-async def decisions(plane: Plane, request: AnyRequest) -> Response[bytes]:
+async def decisions(plane: Plane, request: AnyRequest) -> Response:
     query = query_of(request)
     limit = _limit(query)
     return json_answer({"decisions": _history(plane).decisions(query.text("unit"), limit)})
 
 
-async def decision(plane: Plane, request: AnyRequest) -> Response[bytes]:
+async def decision(plane: Plane, request: AnyRequest) -> Response:
     identity = segments_of(request)[-1]
     number = int(identity) if identity.isascii() and identity.isdecimal() and len(identity) <= 18 else 0
     found = _history(plane).decision(number) if number else None
@@ -100,57 +107,3 @@ def _history(plane: Plane) -> HistoryReader:
     if plane.history is None:
         raise Unavailable(texts.NO_HISTORY)
     return plane.history
-
-
-# What would be decided now, over all that is stored and whatever the request adds to it
-
-
-async def plan(plane: Plane, request: AnyRequest) -> Response[bytes]:
-    query = query_of(request)
-    body = await bodies.read_object(request, optional=True) if request.method == "POST" else {}
-    asked = {name: body.get(name) or query.text(name) for name in _FIELDS}
-    for name, right in _FIELDS.items():
-        if not isinstance(asked[name], str):
-            raise BadRequest(texts.wrong_field(name, right))
-    manifests = body.get("manifests") or []
-    if not isinstance(manifests, list):
-        raise BadRequest(texts.wrong_field("manifests", "a list of objects"))
-    return await _answer(plane, manifests, asked["for"], asked["now"])
-
-
-async def _answer(plane: Plane, manifests: list[Any], preemptor: str, now: str) -> Response[bytes]:
-    records = [
-        record
-        for resource in RESOURCES.values()
-        if resource != EVENTS
-        for record in (await plane.store.list(resource)).records
-    ]
-    try:
-        moment = moment_of(now) if now else plane.clock()
-        # Records never change, so that another thread may read them while the control plane goes on.
-        made = await asyncio.to_thread(_decide, plane, records, manifests, preemptor, moment)
-    except InvalidInput as error:
-        causes = [("FieldValueInvalid", str(problem), problem.field) for problem in error.problems]
-        raise Invalid(str(error), causes=causes) from error
-    except Unsupported as error:
-        raise Invalid(str(error)) from error
-    return json_answer(made.to_dict())
-
-
-def _decide(plane: Plane, records: list[Record], manifests: list[Any], preemptor: str, now: datetime) -> Result:
-    given = load_objects(manifests, name="request")
-    replaced = {entry.key for entry in given.entries}
-    stored = [record.raw for record in records if (record.resource.group, record.unit) not in replaced]
-    planner = plane.planner(_together(_load(stored), given), now)
-    return planner.single(preemptor) if preemptor else planner.cycle()
-
-
-def _load(stored: list[bytes]) -> Loaded:
-    return load_text(b'{"apiVersion":"v1","kind":"List","items":[' + b",".join(stored) + b"]}", name="cluster")
-
-
-def _together(stored: Loaded, given: Loaded) -> Loaded:
-    both = Loaded()
-    both.entries = [*stored.entries, *given.entries]
-    both.problems = [*stored.problems, *given.problems]
-    return usable(both)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from reprieve.manifests.kinds import KINDS
+from reprieve.planning.comparison import Exposed, Outcome, Overfull, Preempting
 from reprieve.planning.result import Decision
 from reprieve.server.bodies import OBJECT_TYPES
 from reprieve.server.operations import TEXT, content, in_path, in_query, responses
@@ -25,6 +26,8 @@ def _list(schema: Schema) -> Schema:
 
 _INTEGER: Schema = {"type": "integer"}
 _TOLD = dict.fromkeys(("preemptor", "policy", "outcome", "message"), TEXT)
+_DECIDED = ("Starts", "Waits", "Unschedulable")
+_OUTCOMES = _list(reference("Outcome"))
 OWN_SCHEMAS: dict[str, Schema] = {
     **schemas_of([Decision]),
     "Plan": _named(
@@ -48,10 +51,63 @@ OWN_SCHEMAS: dict[str, Schema] = {
             },
         },
     },
-    "DecisionSummary": _named(id=_INTEGER, at=TEXT, last=TEXT, times=_INTEGER, **_TOLD),
+    **schemas_of([Exposed, Overfull, Outcome, Preempting]),
+    "Comparison": _named(
+        now=TEXT,
+        difference={"type": "boolean"},
+        changed={"type": "object", "additionalProperties": TEXT},
+        **dict.fromkeys(("newlyPreemptible", "newlySafe"), _list(reference("Exposed"))),
+        **dict.fromkeys(("newlyAgainstBudget", "noLongerAgainstBudget"), _list(TEXT)),
+        **dict.fromkeys(("noLongerFits", "fitsAgain"), _list(reference("Overfull"))),
+        **dict.fromkeys((f"{when}{what}" for when in ("now", "noLonger") for what in _DECIDED), _OUTCOMES),
+        **dict.fromkeys(("nowPreempts", "noLongerPreempts"), _list(reference("Preempting"))),
+        notes=_list(TEXT),
+        warnings=_list(TEXT),
+    ),
+    "Change": {
+        "type": "object",
+        "properties": {
+            "now": {"type": "string", "description": "The time of the comparison; else now."},
+            "manifests": {
+                "type": "array",
+                "description": "What is to be there; what is there by that name is replaced.",
+                "items": _OBJECT,
+            },
+            "settings": {"type": "array", "description": "Settings and gates, said anew.", "items": _OBJECT},
+            "delete": {"type": "array", "description": "What is not to be there.", "items": TEXT},
+        },
+    },
+    "DecisionSummary": _named(id=_INTEGER, at=TEXT, last=TEXT, times=_INTEGER, uid=TEXT, **_TOLD),
     "KeptDecision": {"allOf": [reference("DecisionSummary"), _named(plan=_OBJECT)]},
     "Story": _named(unit=TEXT, story=_list(_named(at=TEXT, step=TEXT, cause=TEXT))),
-    "Explanation": _named(unit=TEXT, story=_list(_OBJECT), decision=_PERHAPS, preempted=_PERHAPS),
+    "Attempt": _named(**dict.fromkeys(("unit", "uid", "first", "state", "since"), TEXT)),
+    "Told": _named(
+        unit=TEXT, uid=TEXT, story=_list(_OBJECT), decision=_PERHAPS, preemption=_PERHAPS, preempted=_PERHAPS
+    ),
+    "Explanation": {
+        "allOf": [
+            reference("Told"),
+            _named(
+                attempts=_list(reference("Attempt")),
+                others=_list(reference("Told")),
+                earlier=_list(reference("Attempt")),
+            ),
+        ]
+    },
+    "Run": {
+        "type": "object",
+        "required": ["container", "run", "size"],
+        "properties": {
+            **dict.fromkeys(("container", "startedAt", "finishedAt"), TEXT),
+            **dict.fromkeys(("run", "size", "cut"), _INTEGER),
+            "exitCode": {"type": "integer", "nullable": True},
+            "dropped": {"type": "boolean"},
+        },
+    },
+    "Attempts": _named(
+        unit=TEXT, attempts=_list({"allOf": [reference("Attempt"), _named(runs=_list(reference("Run")))]})
+    ),
+    "Units": _named(units=_list(TEXT)),
     "Decisions": _named(decisions=_list(reference("DecisionSummary"))),
 }
 
@@ -87,9 +143,15 @@ _UNIT = (
     in_path("namespace"),
     in_path("name"),
 )
+_UID = _query("uid", TEXT, "Which one of this name; else the one that has, or last had, the name.")
 _LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": MOST})
 _FOR = _query("for", TEXT, _UNIT_DESCRIPTION)
 _NOW = _query("now", TEXT, "The time of the decision; else now.")
+_FIELD_VALIDATION = _query(
+    "fieldValidation",
+    {"type": "string", "enum": ["Ignore", "Warn", "Strict"]},
+    "Ignore: unknown fields are not told of.",
+)
 _PLANNED = responses((*_USUAL, 413, 415, 422), {200: reference("Plan")})
 _FOUND = (*_USUAL, 404, 503)
 
@@ -106,14 +168,36 @@ OWN_PATHS: dict[str, Any] = {
         **_get("planNow", "What would be decided now.", _PLANNED, _FOR, _NOW),
         "post": {
             "operationId": "planWhatIf",
+            "parameters": [_FIELD_VALIDATION],
             "tags": ["reprieve"],
             "summary": "What would be decided if these objects were there too. Nothing is changed.",
             "requestBody": {"required": False, "content": content(reference("Question"), *OBJECT_TYPES)},
             "responses": _PLANNED,
         },
     },
+    "/compare": {
+        "post": {
+            "operationId": "compareWhatIf",
+            "tags": ["reprieve"],
+            "summary": "What would be different with a change. Nothing is changed.",
+            "requestBody": {"required": True, "content": content(reference("Change"), *OBJECT_TYPES)},
+            "responses": responses((*_USUAL, 413, 415, 422), {200: reference("Comparison")}),
+        },
+    },
     "/explain/{kind}/{namespace}/{name}": _get(
-        "explain", "Why a unit is where it is.", responses(_FOUND, {200: reference("Explanation")}), *_UNIT
+        "explain", "Why a unit is where it is.", responses(_FOUND, {200: reference("Explanation")}), *_UNIT, _UID
+    ),
+    "/attempts/{kind}/{namespace}/{name}": _get(
+        "attempts",
+        "What a unit was tried as, in the order of time, with the runs whose logs are known.",
+        responses(_FOUND, {200: reference("Attempts")}),
+        *_UNIT,
+    ),
+    "/units": _get(
+        "units",
+        "What is called so, of any kind and in any namespace, also what is gone.",
+        responses(_FOUND, {200: reference("Units")}),
+        {**_query("name", TEXT), "required": True},
     ),
     "/story/{kind}/{namespace}/{name}": _get(
         "story", "What happened to a unit.", responses(_FOUND, {200: reference("Story")}), *_UNIT, _LIMIT

@@ -6,8 +6,11 @@ from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry
 
-from reprieve.manifests.loading import Loaded
+from reprieve.configuration import Settings
+from reprieve.manifests.loaded import Loaded
 from reprieve.model.clock import Clock
+from reprieve.planning.change import Change
+from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.stores.protocol import Store
 
@@ -15,8 +18,17 @@ from reprieve.stores.protocol import Store
 class HistoryReader(Protocol):
     """What was decided, and what happened to each unit. A unit is written as in plans: `Pod/default/a`."""
 
-    def explain(self, unit: str) -> dict[str, Any]:
-        """All there is to tell about a unit: its `story`, the last `decision`, and who it was `preempted` by."""
+    def explain(self, unit: str, uid: str = "") -> dict[str, Any]:
+        """All there is to tell about a unit: its `story`, the last `decision`, the last `preemption`, who it was
+        `preempted` by, its `attempts`, the `others` it belongs with, and who had its name `earlier`."""
+        ...
+
+    def attempts(self, unit: str) -> list[dict[str, Any]]:
+        """What all that had this name, one after the other, were tried as, in the order of time."""
+        ...
+
+    def called(self, name: str) -> list[str]:
+        """The units of any kind and namespace that are called so."""
         ...
 
     def story(self, unit: str, limit: int) -> list[dict[str, Any]]: ...
@@ -46,10 +58,19 @@ class Plane(Protocol):
         ...
 
     @property
+    def settings(self) -> Settings:
+        """What it decides by."""
+        ...
+
+    @property
     def metrics_registry(self) -> CollectorRegistry: ...
 
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
         """A planner over these manifests, with the settings that this control plane decides by."""
+        ...
+
+    def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
+        """What is different with a change, by the same settings."""
         ...
 
     def logs(
@@ -66,4 +87,14 @@ class Plane(Protocol):
         timestamps: bool,
     ) -> AsyncIterator[bytes]:
         """What a container wrote. Raises `StoreError`s, at the latest when the first part is asked for."""
+        ...
+
+    def runs(self, uid: str) -> list[Any]:
+        """The runs of a pod's containers that are known, also after the pod is gone; see `agents.process.kept_logs`."""
+        ...
+
+    def run_log(
+        self, uid: str, container: str, run: int, *, tail: int | None, limit_bytes: int | None
+    ) -> AsyncIterator[bytes] | None:
+        """What one run wrote; None: nothing is left of it."""
         ...

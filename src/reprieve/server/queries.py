@@ -19,6 +19,7 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "tailLines": (0, _INT32),
     "sinceSeconds": (1, _INT32),
     "limitBytes": (1, LARGEST),
+    "run": (0, _INT32),
 }
 _FLAGS = (
     *("watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents"),

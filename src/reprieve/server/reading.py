@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from litestar import Response
+from starlette.responses import Response
 
 from reprieve.server import tables
 from reprieve.server.answers import AnswerForm, Timeout, json_answer, raw_answer
@@ -16,12 +16,12 @@ from reprieve.stores.records import Listing, Record
 from reprieve.texts import server as texts
 
 
-async def get(call: Call) -> Response[bytes]:
+async def get(call: Call) -> Response:
     target = call.target
     return shown(call, await call.store.get(target.resource, target.name, target.namespace))
 
 
-def shown(call: Call, record: Record, code: int = 200, headers: dict[str, str] | None = None) -> Response[bytes]:
+def shown(call: Call, record: Record, code: int = 200, headers: dict[str, str] | None = None) -> Response:
     return raw_answer(encoded(call, record), code, headers)
 
 
@@ -44,7 +44,7 @@ def _table(call: Call, records: list[Record], metadata: dict[str, Any], *, headi
     )
 
 
-async def list_objects(call: Call) -> Response[bytes]:
+async def list_objects(call: Call) -> Response:
     """All that is asked for, or a part of it."""
     limit = call.query.number("limit") or LARGEST
     token_text = call.query.text("continue")
@@ -80,7 +80,7 @@ def _at_version(query: Query, listing: Listing) -> Listing:
     return listing
 
 
-def _listed(call: Call, part: ListPart) -> Response[bytes]:
+def _listed(call: Call, part: ListPart) -> Response:
     """A list, in the form that is wanted."""
     selects = call.query.text("labelSelector") or call.query.text("fieldSelector")
     metadata = list_metadata(part, counted=not selects)

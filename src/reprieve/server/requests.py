@@ -7,12 +7,12 @@ import asyncio
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from litestar import Request
+from starlette.requests import Request
 
-from reprieve.manifests.diagnosis import drop_nulls, unknown_fields
+from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.kinds import PODS, READERS, RESOURCES
+from reprieve.manifests.known_fields import unknown_fields
 from reprieve.manifests.resource import Resource
-from reprieve.manifests.shapes import type_at
 from reprieve.server.answers import AnswerForm
 from reprieve.server.list_pages import ListPages
 from reprieve.server.plane import Plane
@@ -21,7 +21,7 @@ from reprieve.stores.errors import BadRequest, Invalid, NotFound
 from reprieve.stores.protocol import Rehearsing, Store
 from reprieve.texts import server as texts
 
-AnyRequest = Request[Any, Any, Any]
+AnyRequest = Request
 
 
 class PathTarget(NamedTuple):
@@ -104,21 +104,16 @@ class Call(NamedTuple):
             raise Invalid(texts.NO_DRY_RUN)
         return store.rehearsal()
 
-    def check_fields(self, data: dict[str, Any]) -> dict[str, str]:
-        """Fields that the kind does not have, refused or warned of as the request wants it; headers for the answer."""
-        asked = self.query.choice("fieldValidation")
-        if asked not in ("Warn", "Strict"):
-            return {}
+    def check_fields(self, data: dict[str, Any]) -> list[str]:
+        """Fields that the kind does not have, refused or warned of as the request wants it."""
+        asked = self.query.choice("fieldValidation") or "Warn"
+        if asked == "Ignore":
+            return []
         reader = READERS[self.target.api_version, self.target.resource.kind]
         found = [
             texts.unknown_field(finding.field.removeprefix("$."), finding.suggestion)
-            for finding in unknown_fields(drop_nulls(data), type_at(reader.written, ()))
+            for finding in unknown_fields(drop_nulls(data), reader.written)
         ]
         if found and asked == "Strict":
             raise BadRequest(texts.strict_decoding(found))
-        return {"Warning": ", ".join(f"299 - {_quoted(sentence)}" for sentence in found[:20])} if found else {}
-
-
-def _quoted(sentence: str) -> str:
-    plain = sentence.encode("ascii", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{plain}"' if plain.isprintable() else '"unknown field"'
+        return found

@@ -14,13 +14,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta, structs
 
-from reprieve.manifests import core, pods
+from reprieve.manifests import core, pods, served
 from reprieve.manifests.kinds import READERS
 from reprieve.manifests.meta import Count, Model, ObjectMeta, Reference
 from reprieve.manifests.unread import UNREAD
 from reprieve.model.resources import Quantity, Resources
 from reprieve.server.queries import LARGEST
-from reprieve.stores.api import served
 from reprieve.stores.protocol import Propagation
 
 Schema = dict[str, Any]

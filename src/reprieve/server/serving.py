@@ -9,7 +9,7 @@ import socket
 from contextlib import AbstractContextManager, nullcontext
 
 import uvicorn
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from reprieve.manifests.problems import ReprieveError
 from reprieve.server.guard import is_loopback
@@ -35,7 +35,7 @@ class _Server(uvicorn.Server):
 class Serving:
     """A server that runs. Stop it, or let it run and wait for it."""
 
-    def __init__(self, app: Litestar, server: _Server, listener: socket.socket, host: str) -> None:
+    def __init__(self, app: Starlette, server: _Server, listener: socket.socket, host: str) -> None:
         self.host = host
         self.port: int = listener.getsockname()[1]
         self._app = app
@@ -70,7 +70,7 @@ class Serving:
             self._listener.close()
 
 
-async def serve(app: Litestar, host: str = "127.0.0.1", port: int = 0) -> Serving:
+async def serve(app: Starlette, host: str = "127.0.0.1", port: int = 0) -> Serving:
     """Answer requests from now on; port 0 takes any that is free."""
     if not is_loopback(host) and not app.state.token:
         raise TokenRequired(texts.UNPROTECTED)

@@ -1,22 +1,18 @@
-"""What can be asked about a pod or a namespace beside itself: a node for it, its eviction, its log, its end."""
+"""What can be asked about a pod or a namespace beside itself: a node for it, its eviction, its end."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
-from litestar import Response
+from starlette.responses import Response
 
-from reprieve.agents.process.logs import chosen_container
-from reprieve.manifests.kinds import PODS
 from reprieve.server import bodies
-from reprieve.server.answers import Streamed, json_answer, success
+from reprieve.server.answers import json_answer, success
 from reprieve.server.requests import Call
 from reprieve.server.writing import delete_options
-from reprieve.stores.errors import BadRequest, StoreError
+from reprieve.stores.errors import BadRequest
 from reprieve.texts import server as texts
 
 
-async def bind(call: Call) -> Response[bytes]:
+async def bind(call: Call) -> Response:
     """POST of a Binding: give a pod its node."""
     data = await bodies.read_object(call.request)
     bodies.check_type(data, "Binding", "v1")
@@ -34,7 +30,7 @@ def _node_in(target: Any) -> str:
     return node
 
 
-async def evict(call: Call) -> Response[bytes]:
+async def evict(call: Call) -> Response:
     """POST of an Eviction: delete a pod as far as budgets allow."""
     data = await bodies.read_object(call.request)
     bodies.check_type(data, "Eviction", "policy/v1")
@@ -58,52 +54,8 @@ def _name(call: Call, metadata: dict[str, Any]) -> str:
     return str(found)
 
 
-async def finalize(call: Call) -> Response[bytes]:
+async def finalize(call: Call) -> Response:
     """PUT of a Namespace whose finalizers are done."""
     data = bodies.of_target(await bodies.read_object(call.request), call.target)
     record = await call.store.replace(call.target.resource, data, subresource="finalize")
     return Response(record.raw, media_type="application/json")
-
-
-async def log(call: Call) -> Streamed:
-    """What a container wrote. Which one is looked up in the pod, so that a name never becomes a path."""
-    query, target = call.query, call.target
-    options = {
-        "tail": query.number("tailLines"),
-        "since_seconds": query.number("sinceSeconds"),
-        "limit_bytes": query.number("limitBytes"),
-        "follow": query.flag("follow"),
-        "previous": query.flag("previous"),
-        "timestamps": query.flag("timestamps"),
-    }
-    pod = await call.store.get(PODS, target.name, target.namespace)
-    container = chosen_container(pod, query.text("container"))
-    parts = call.plane.logs(pod.namespace, pod.name, container, **options)  # type: ignore[arg-type]
-    # What is refused is refused here, while there is still a status to answer with.
-    first = await anext(parts, b"")
-    return Streamed(_log_stream(first, parts, call.stopping), "text/plain")
-
-
-async def _log_stream(first: bytes, parts: AsyncIterator[bytes], stopping: asyncio.Event) -> AsyncIterator[bytes]:
-    """The parts of a log as they come; one that is followed ends when the server stops."""
-    stop = asyncio.ensure_future(stopping.wait())
-    following: asyncio.Future[bytes] | None = None
-    try:
-        part = first
-        while part:
-            yield part
-            following = asyncio.ensure_future(anext(parts, b""))
-            await asyncio.wait((following, stop), return_when=asyncio.FIRST_COMPLETED)
-            if not following.done():
-                return
-            part = following.result()
-    except StoreError:
-        return  # the beginning has been answered already; that there is no more shows in its end
-    finally:
-        stop.cancel()
-        if following is not None and not following.done():
-            following.cancel()
-            await asyncio.wait((following,))
-        close = getattr(parts, "aclose", None)
-        if close is not None:
-            await close()

@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from litestar import Response
+from starlette.responses import Response
 
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.resource import Resource
-from reprieve.server import bodies
-from reprieve.server.answers import json_answer, raw_answer, success
+from reprieve.server import bodies, warnings
+from reprieve.server.answers import json_answer, raw_answer, success, warned
 from reprieve.server.list_pages import ListPart
 from reprieve.server.queries import PROPAGATIONS
 from reprieve.server.reading import list_metadata, raw_list, selected, shown
@@ -21,23 +21,23 @@ from reprieve.texts import server as texts
 _LONGEST_GRACE = 2**31 - 1
 
 
-async def create(call: Call) -> Response[bytes]:
+async def create(call: Call) -> Response:
     data = bodies.of_target(await bodies.read_object(call.request), call.target)
-    headers = call.check_fields(data)
+    headers = warned([*call.check_fields(data), *warnings.of_write(call, data)])
     return shown(call, await call.store.create(call.target.resource, data), 201, headers)
 
 
-async def replace(call: Call) -> Response[bytes]:
+async def replace(call: Call) -> Response:
     target = call.target
     data = bodies.of_target(await bodies.read_object(call.request), target)
-    headers = call.check_fields(data)
+    headers = warned([*call.check_fields(data), *warnings.of_write(call, data)])
     return shown(call, await call.store.replace(target.resource, data, subresource=target.subresource), 200, headers)
 
 
-async def patch(call: Call) -> Response[bytes]:
+async def patch(call: Call) -> Response:
     target = call.target
     kind, patch = await _read_patch(call)
-    headers = call.check_fields(patch) if kind == "apply" else {}
+    headers = warned([*call.check_fields(patch), *warnings.of_write(call, patch)] if kind == "apply" else [])
     created = kind == "apply" and await _find(call.store, target.resource, target.name, target.namespace) is None
     if created and target.subresource:
         raise NotFound(texts.NO_SUCH_PATH)
@@ -82,30 +82,32 @@ class DeleteRequest(NamedTuple):
         )
 
 
-async def delete(call: Call) -> Response[bytes]:
+async def delete(call: Call) -> Response:
     target = call.target
     options = await read_delete_options(call)
     place = target.resource, target.name, target.namespace
     record = await options.delete(*place)
+    headers = warned(await warnings.of_deletion(call, [record]))
     left = None if target.resource == PODS else await _find(options.store, *place)
     if target.resource == PODS or (left is not None and left.uid == record.uid):
-        return shown(call, record)
-    return json_answer(success(target.resource.plural, target.resource.group, record.name, record.uid))
+        return shown(call, record, headers=headers)
+    return json_answer(success(target.resource.plural, target.resource.group, record.name, record.uid), 200, headers)
 
 
-async def delete_collection(call: Call) -> Response[bytes]:
+async def delete_collection(call: Call) -> Response:
     """Delete all that is selected; what went by itself in the meantime is no mistake."""
     options = await read_delete_options(call)
     listing = await selected(call)
-    deleted: list[bytes] = []
+    deleted: list[Record] = []
     for record in listing.records:
         try:
-            deleted.append((await options.delete(record.resource, record.name, record.namespace, record.uid)).raw)
+            deleted.append(await options.delete(record.resource, record.name, record.namespace, record.uid))
         except NotFound:
             continue
     metadata = list_metadata(ListPart([], listing.version, "", 0), counted=False)
     kind = f"{call.target.resource.kind}List"
-    return raw_answer(raw_list(kind, call.target.api_version, metadata, deleted))
+    content = raw_list(kind, call.target.api_version, metadata, [record.raw for record in deleted])
+    return raw_answer(content, 200, warned(await warnings.of_deletion(call, deleted)))
 
 
 async def read_delete_options(call: Call) -> DeleteRequest:

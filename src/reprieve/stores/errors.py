@@ -138,6 +138,12 @@ def forbidden(resource: Resource, name: str, why: str, causes: Iterable[Cause] =
     return Forbidden(f'{resource} "{name}" is forbidden: {why}', causes=causes, **_about(resource, name))
 
 
+def not_admitted(resource: Resource, name: str, findings: Iterable[Finding]) -> Forbidden:
+    """What an admission plugin has against a new object, each with its field."""
+    causes = [_cause(finding) for finding in findings]
+    return forbidden(resource, name, _lines(causes), causes)
+
+
 def too_old(since: int, oldest: int) -> Expired:
     return Expired(f"version {since} is too old: what happened since {oldest} is kept; list again")
 
@@ -145,10 +151,13 @@ def too_old(since: int, oldest: int) -> Expired:
 def invalid(resource: Resource, name: str, findings: Iterable[Finding]) -> Invalid:
     """Everything that is wrong with an object, each with its field."""
     causes = [_cause(finding) for finding in findings]
-    lines = [f"{field}: {message}" if field else message for _, message, field in causes]
-    text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
     label = {**_about(resource, name), "kind": resource.kind}
-    return Invalid(f'{resource.kind} "{name}" is invalid: {text}', causes=causes, **label)
+    return Invalid(f'{resource.kind} "{name}" is invalid: {_lines(causes)}', causes=causes, **label)
+
+
+def _lines(causes: list[Cause]) -> str:
+    lines = [f"{field}: {message}" if field else message for _, message, field in causes]
+    return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
 
 
 def _cause(finding: Finding) -> Cause:

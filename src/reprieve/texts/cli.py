@@ -11,10 +11,14 @@ NO_EVENTS = "No events found."
 NOTHING_NAMED = "nothing is named: say a kind and names, or files with -f"
 MIXED_FORMS = "KIND/NAME cannot be mixed with other words: write either `pods a b` or `pod/a job/b`"
 ONE_KIND_TO_WATCH = "--watch follows one kind at a time"
+CHANGE_OR_UNIT = "--for decides for one unit, --change and --delete compare all of them: give one or the other"
 FILES_OR_LIVE = "nothing to decide over: give files with -f, or --live for what the control plane has"
 SETTINGS_OF_THE_SERVER = "a server decides by its own settings: leave out --config and --feature-gates"
 FILES_ONLY = "--now, --config and --feature-gates are for files: what a server decided is history"
 NO_STRUCTURE = "-o json and yaml are for what a server answers; for files, `reprieve plan -o json` says it all"
+ONE_OF_ATTEMPTS = "only one of --previous, --attempt and --all can be given"
+OVER_AND_FOLLOWED = "--attempt and --all show what is kept: it cannot be followed"
+NO_UID_IN_FILES = "--uid is for what a server remembers: in files there is one object of a name"
 WHICH_UNIT = "say which unit: KIND/NAMESPACE/NAME, such as pod/default/a"
 NAME_OR_SELECTOR = "names cannot be given together with -l or --all"
 WHICH_ONES = "say which: names, -l SELECTOR, or --all for all of them"
@@ -23,6 +27,31 @@ PENDING = "waits for room"
 QUEUED = "waits in its queue"
 NO_COMMAND = "no command is given: write it behind `--`, such as `reprieve submit -- python train.py`"
 GANG_OF_ONE = "--gang needs --replicas 2 or more: one pod is whole by itself"
+
+
+TYPING = "reading from the keyboard; end with Ctrl-D, or stop with Ctrl-C"
+_MB = 1_000_000
+
+
+def reading(name: str, done: int, total: int) -> str:
+    if total:
+        return f"reading {name}: {done / _MB:.0f} of {total / _MB:.0f} MB"
+    return f"reading {name}: {done / _MB:.1f} MB so far" if done else f"reading {name}: nothing has come yet"
+
+
+def working(objects: int) -> str:
+    return f"{objects} objects are read; working on them"
+
+
+def parsing(name: str, done: int, total: int) -> str:
+    return f"parsing {name}: {100 * done // max(total, 1)}%"
+
+
+def no_gangs(gate: str) -> str:
+    return (
+        f"--gang: this control plane starts pods one by one, because the feature gate {gate} is off; "
+        f"`reprieve up --feature-gates {gate}=true` turns it on"
+    )
 
 
 def unreachable(error: str) -> str:
@@ -77,10 +106,6 @@ def several_pods(number: int, chosen: str) -> str:
     return f"There are {number} pods; this is {chosen}."
 
 
-def no_pods(owner: str) -> str:
-    return f"{owner} has no pods now"
-
-
 def waiting_for_start(pod: str) -> str:
     return f"waiting for {pod} to start"
 
@@ -130,6 +155,18 @@ def hollow_nodes(names: Sequence[str], amounts: str) -> str:
 
 def surplus_kept(names: Sequence[str]) -> str:
     return f"{', '.join(names)} stay{'s' if len(names) == 1 else ''} until the pods there have gone"
+
+
+def gates_on(names: Sequence[str]) -> str:
+    return f"feature gates on: {', '.join(names) or 'none'}"
+
+
+def gates_off(names: Sequence[str]) -> str:
+    return f"feature gates off: {', '.join(names) or 'none'} (--feature-gates NAME=true turns one on)"
+
+
+def gates_of_the_demo(names: Sequence[str]) -> str:
+    return f"turned on for the demonstration: {', '.join(names)}"
 
 
 IN_MEMORY = "data in memory: it is gone when this stops"

@@ -41,7 +41,9 @@ def content_remains(counts: Mapping[str, int]) -> str:
 # The life of quota workloads: queued, started, stopped, held back, finished
 
 NOT_ADMITTED = "It waits for quota: it is kept suspended until its Workload is admitted."
-POD_NOT_ADMITTED = "It was let go without quota, and ends: pods start when their Workload is admitted."
+POD_NOT_ADMITTED = (
+    "Its scheduling gate was removed without quota, so it is ended: pods start when their Workload is admitted."
+)
 WAITS_AGAIN = "All pods are gone, and the quota is free; it waits for quota again."
 STAYS_OUT = "All pods are gone, and the quota is free; it is not active, and is not queued again."
 QUEUED_AGAIN = "It waits for quota again."

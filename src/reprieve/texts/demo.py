@@ -107,8 +107,9 @@ PREEMPTOR_NOT_DONE = "the important work is not complete"
 NOT_ALL_BACK = "not everybody who made way is back"
 
 
-def commands(victim: str) -> list[str]:
-    """What to type next; `victim` is somebody who made way."""
+def commands(program: str, victim: str, server: str = "") -> list[str]:
+    """What to type next; `victim` is somebody who made way, `server` an address that is not found by itself."""
     kind, _, name = victim.partition("/")
-    asked = [f"reprieve explain {kind.lower()}/{name}"] if victim else []
-    return ["reprieve get pods -A", "reprieve events -A", *asked, "reprieve top"]
+    asked = [f"explain {kind.lower()}/{name}"] if victim else []
+    where = f" --server {server}" if server else ""
+    return [f"{program} {verb}{where}" for verb in ("get pods -A", "events -A", *asked, "top")]

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from reprieve.texts.parts import count, listed
+from reprieve.texts.parts import listed
 
 
 def made_way(preemptor: str, domain: str, why: str) -> str:
     """For a victim: for whom it goes, and by which rule."""
     where = f" on {domain}" if domain else ""
-    return f"Made way for {preemptor}{where}: {why}"
+    return f"Preempted by {preemptor}{where}: {why}"
 
 
 def bound(unit: str, node: str) -> str:
@@ -19,9 +19,8 @@ def lost_nomination(unit: str, node: str, preemptor: str) -> str:
     return f"{preemptor} of higher priority takes the place on {node} that was meant for {unit}"
 
 
-def group_missing(unit: str, pods: int) -> str:
-    """Pods that name a group which is not there wait for it: alone they must not be scheduled."""
-    return f"{unit} does not exist yet: {count(pods, 'pod')} of it wait" + ("s" if pods == 1 else "")
+def place_taken(node: str) -> str:
+    return f"the place on {node} that was meant for it is taken by another pod: it is scheduled anew"
 
 
 def admitted(unit: str, queue: str) -> str:
@@ -56,9 +55,28 @@ def gone(unit: str) -> str:
     return f"{unit} is gone"
 
 
+def gone_meanwhile(unit: str) -> str:
+    """For what was not there any more when the scheduler started."""
+    return f"{unit} went while the control plane was stopped"
+
+
+def ended(unit: str, how: str, why: str) -> str:
+    """For a pod that ended by itself: it succeeded, or failed."""
+    return f"{unit} {how}" + (f": {why}" if why else "")
+
+
+def exit_code(container: str, code: int) -> str:
+    return f"{container} exited with {code}"
+
+
 def rest_of_its_group(group: str) -> str:
     """For a pod of a group that leaves as a whole, and has begun to."""
     return f"Leaves with the rest of {group}, which goes as a whole"
+
+
+def left_with_workload(workload: str) -> str:
+    """For a pod of a quota workload that was told to go."""
+    return f"Left with {workload}, which was preempted"
 
 
 def group_dissolved(group: str) -> str:

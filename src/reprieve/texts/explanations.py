@@ -15,6 +15,20 @@ def makes_way(unit: str, why: str) -> str:
     return f"{unit} does make way: {why}."
 
 
+def stayed(unit: str, why: str) -> str:
+    """For a decision of the past."""
+    return f"{unit} stayed: {why}."
+
+
+def had_to_go(unit: str, why: str) -> str:
+    """The same for a victim."""
+    return f"{unit} was a victim: {why}."
+
+
+def was_preemptor(unit: str) -> str:
+    return f"{unit} is the one that this was decided for."
+
+
 def nobody_has_to(preemptor: str) -> str:
     return f"nobody has to make way for {preemptor}"
 

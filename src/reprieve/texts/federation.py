@@ -2,24 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from reprieve.engine.claims import Claim, ClusterOut, ClusterShort
+from reprieve.model.names import shown
 from reprieve.model.resources import Resources, print_amount
+from reprieve.texts.claims import of_domain
 from reprieve.texts.parts import count, listed
 
-# Why a cluster is out; each goes on from "frankfurt is ...".
-CLUSTER_NOT_READY = "not ready"
-CLUSTER_WITHOUT_API = "without the API of the resource"
-CLUSTER_TAINTED = "tainted, and the binding does not tolerate it"
-CLUSTER_NOT_MEANT = "not what its cluster affinity asks for"
-CLUSTER_BREAKS_SPREAD = "not enough for the spread constraints, whoever makes way"
-FIXED_UNDER_SPREAD = "not to be freed: replicas with a fixed place preempt nobody under spread constraints"
-CLUSTER_ENOUGH = "not the obstacle: another cluster that it needs is short"
-CLUSTER_WITHOUT_PART = "given none of the replicas that are missing"
-CLUSTER_OF_LATER_GROUP = "of a later affinity group, and an earlier one is enough"
-CLUSTER_SCOPED_PREEMPTOR = "cluster-scoped bindings do not preempt"
-GATE_OFF = "the gate PriorityBasedPreemptiveScheduling is off"
-NEVER = "its preemption policy is Never"
-NOBODY_HOLDS_IT = "in no cluster do bindings of lower priority hold what is missing"
-NO_CLUSTERS = "no cluster is within its reach"
+CLUSTER_SCOPED_PREEMPTOR = "it preempts nobody, because cluster-scoped bindings do not preempt"
+NEVER = "it preempts nobody, because its preemption policy is Never"
 
 HOLLOW_READY = "this cluster exists on paper, and is always ready"
 RUN_TIME_OVER = "it has run for as long as its annotation says"
@@ -27,18 +17,22 @@ JOB_FINISHED = "the Job that is bound has finished, and uses nothing any more"
 
 
 def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
-    return f"{unit} is scheduled to {listed(clusters)} already; nobody has to make way."
+    return f"{shown(unit)} is scheduled to {listed(clusters)} already; nobody has to make way."
 
 
 NOT_RELATED = "it is in none of the clusters in question"
 
 
 def whereabouts(unit: str, clusters: Sequence[str]) -> str:
-    return f"{unit} is scheduled to {listed(clusters)}." if clusters else f"{unit} is pending: it holds no cluster."
+    return (
+        f"{shown(unit)} is scheduled to {listed(clusters)}."
+        if clusters
+        else f"{shown(unit)} is pending: it holds no cluster."
+    )
 
 
 def fits(unit: str, division: Mapping[str, int]) -> str:
-    return f"{unit} fits in {places(division)}; nobody has to make way."
+    return f"{shown(unit)} fits in {places(division)}; nobody has to make way."
 
 
 def preempts(
@@ -48,30 +42,25 @@ def preempts(
     verb = "makes" if len(victims) == 1 else "make"
     short = f"which {'is' if len(clusters) == 1 else 'are'} short of {amounts(gap)}"
     goes = f" It goes to {places(division)}." if len(division) > 1 else ""
-    return f"{listed(victims)} {verb} way for {unit} in {listed(clusters)}, {short}.{goes}"
+    return f"{listed(victims)} {verb} way for {shown(unit)} in {listed(clusters)}, {short}.{goes}"
 
 
-def refused(unit: str, why: str) -> str:
-    return f"{unit} stays pending: {why}."
+def gate_off(is_off: str) -> str:
+    return f"it preempts nobody, because {is_off}"
 
 
-def nowhere(unit: str, why: str) -> str:
-    return f"{unit} fits nowhere, and {why}."
+def unschedulable(unit: str, claims: Sequence[Claim], more: int, why: str) -> str:
+    """What clusters lack; `more` are not told of, and `why` is what else there is to say."""
+    told = [f"{claim.cluster} {of_domain(claim)}" for claim in claims if isinstance(claim, (ClusterOut, ClusterShort))]
+    told += [f"{count(more, 'more cluster')} {'has' if more == 1 else 'have'} no room for it either"] if more else []
+    return (
+        f"{shown(unit)} is unschedulable: {'; '.join([*(told or ['there are no clusters']), *([why] if why else [])])}."
+    )
 
 
 def waits(unit: str, clusters: Sequence[str], leaving: Sequence[str]) -> str:
     verb = "is" if len(leaving) == 1 else "are"
-    return f"{unit} waits for {listed(clusters)}: {listed(leaving)} {verb} still leaving."
-
-
-def short_of(gap: Resources, *, candidates: bool) -> str:
-    """Goes on from "frankfurt is ..."."""
-    who = "even without everybody who could make way" if candidates else "with nobody who may be asked to make way"
-    return f"short of {amounts(gap)}, {who}"
-
-
-def lacking(gap: Resources) -> str:
-    return f"short of {amounts(gap)}"
+    return f"{shown(unit)} waits for {listed(clusters)}: {listed(leaving)} {verb} still leaving."
 
 
 def places(division: Mapping[str, int]) -> str:

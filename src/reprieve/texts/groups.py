@@ -1,8 +1,10 @@
 """What a person reads about groups of pods."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from reprieve.engine.claims import GangBudget, GangShort, MemberTooLarge
 from reprieve.model.resources import print_amount
+from reprieve.texts.claims import amount, protected
 from reprieve.texts.parts import count, listed
 
 
@@ -14,32 +16,61 @@ def group_preempts(group: str, placed: int, members: int, units: Sequence[str], 
     """The units that make way, and how many pods they take down."""
     verb = "makes" if len(units) == 1 else "make"
     down = f" ({count(pods, 'pod')})" if pods > len(units) else ""
-    return f"{listed(units)}{down} {verb} way for {group}: {placed} of its {count(members, 'waiting pod')} get a place."
+    places = f"{placed} of its {count(members, 'waiting pod')} {'gets' if placed == 1 else 'get'} a place"
+    return f"{listed(units)}{down} {verb} way for {group}: {places}."
 
 
-def group_unschedulable(group: str, placed: int, required: int, missing: Mapping[str, tuple[int, int]]) -> str:
+def group_unschedulable(group: str, claim: GangShort | GangBudget | MemberTooLarge) -> str:
     """How far it would get if everybody who may be asked made way."""
-    text = f"{group} cannot be placed, and nobody is preempted for a part of it: "
-    text += f"{placed} of the {required} pods it needs would get a place"
-    shortages = [
-        f"{print_amount(name, room)} of the {print_amount(name, needed)} {name} needed"
-        for name, (room, needed) in missing.items()
-    ]
-    return f"{text}; even then there would be only {listed(shortages)}." if shortages else f"{text}."
+    if isinstance(claim, GangBudget):
+        return f"{group} is unschedulable: {short(claim)}."
+    return f"{group} is unschedulable, and nobody is preempted for a part of it: {short(claim)}."
+
+
+def never_preempts(group: str, claim: GangShort) -> str:
+    never = "it preempts nobody, because its preemption policy is Never"
+    return f"{group} is unschedulable: {short(claim)}; and {never}."
+
+
+def short(claim: GangShort | GangBudget | MemberTooLarge) -> str:
+    if isinstance(claim, GangBudget):
+        return f"{claim.placed} of the {claim.required} pods it needs would fit, {_BUDGET}"
+    if isinstance(claim, MemberTooLarge):
+        needed, has = amount(claim.resource, claim.needed), print_amount(claim.resource, claim.has)
+        return f"{claim.pod} needs {needed}; the largest node, {claim.node}, has {has}: it can never fit here"
+    if not claim.asked:
+        return f"{claim.placed} of the {claim.required} pods it needs fit"
+    text = (
+        f"even without all pods that may be preempted, {claim.placed} of the {claim.required} pods it needs would fit"
+    )
+    if claim.resource:
+        free, needed = print_amount(claim.resource, claim.free), amount(claim.resource, claim.needed)
+        text += f", and {free} of the {needed} needed would be free"
+    return f"{text} (of the others, {protected(claim.protected)})" if claim.protected else text
+
+
+_BUDGET = "but only with a PDB violation, and budgets are respected"
 
 
 def too_few_pods(group: str, pods: int, required: int) -> str:
-    return f"{group} is not complete: {count(pods, 'pod')} of the {required} it needs exist."
+    exist = "exists" if pods == 1 else "exist"
+    return f"{group} is not complete: {count(pods, 'pod')} of the {required} it needs {exist}."
+
+
+def group_missing(group: str, pods: int) -> str:
+    """Pods that name a group which is not there wait for it: alone they must not be scheduled."""
+    verbs = "names it and waits" if pods == 1 else "name it and wait"
+    return f"{group} does not exist yet: {count(pods, 'pod')} {verbs} for it."
 
 
 def mixed_group(group: str, what: str, values: Sequence[str]) -> str:
-    return f"{group} is refused: its pods must share what they have of {what}, and they have {listed(values)}."
+    return f"{group} is refused: its pods must have the same {what}, and they have {listed(values)}."
 
 
 def preemption_priority_too_low(workload: str, preemption: int, priority: int) -> str:
     return (
         f"{workload} is refused: its preemption priority {preemption} is below its priority {priority}, "
-        "so that it and its like could preempt each other for ever."
+        "so that units like it could preempt each other for ever."
     )
 
 

@@ -10,6 +10,11 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+def every(number: int, one: str, several: str) -> str:
+    """`the one pod there`, `all 3 pods there`."""
+    return f"the one {one}" if number == 1 else f"all {number} {several}"
+
+
 def moment(microseconds: int) -> str:
     try:
         return (_EPOCH + timedelta(microseconds=microseconds)).isoformat().replace("+00:00", "Z")

@@ -13,6 +13,11 @@ def more_warnings(number: int) -> str:
     return f"{and_more(number)}; `reprieve check` lists what is wrong with each manifest"
 
 
+def decided_over_errors(number: int) -> str:
+    have = "The manifests have 1 error" if number == 1 else f"The manifests have {number} errors"
+    return f"{have}: an API server would refuse what `reprieve check` lists. Decided as if it had not."
+
+
 def no_such_node(node: str) -> tuple[str, str]:
     return f"there is no node {node}", "the pod is not counted anywhere"
 

@@ -1,35 +1,82 @@
 """What a person reads about hierarchical queues and their laws."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from reprieve.texts.parts import listed, moment
+from reprieve.engine.claims import AtMaximum, Claim, GuaranteeUsed, InReach, NodeClaim, NoGuarantee
+from reprieve.model.resources import print_amount
+from reprieve.texts.claims import amount, of_domain, on_nodes, protected
+from reprieve.texts.parts import count, listed, moment
 
 
 def waits_for_delay(unit: str, queue: str, ready: int) -> str:
     return f"{unit} waits: {queue} lets it preempt from {moment(ready)} on."
 
 
-def preemption_off(unit: str) -> str:
-    return f"{unit} fits nowhere, and preemption is switched off for the partition."
+def preemption_off(unit: str, claims: Sequence[Claim]) -> str:
+    return _unschedulable(unit, claims, "it preempts nobody, because preemption is switched off for the partition")
 
 
-def law_4(unit: str, queue: str) -> str:
-    return f"{unit} may not preempt: {queue} would be above its guarantee with it, or has none (law 4)."
+def never_preempts(unit: str, claims: Sequence[Claim]) -> str:
+    return _unschedulable(unit, claims, "it preempts nobody, because its preemption policy is Never")
 
 
-def no_victims_in_reach(unit: str, top: str, protected: Mapping[str, int]) -> str:
-    """`protected` says how many pods each law protects."""
-    by = listed([f"{law} protects {number}" for law, number in protected.items()])
-    sentence = f"{unit} stays pending: nobody below {top} may be asked whose leaving would make it fit"
-    return f"{sentence}; {by}." if by else f"{sentence}."
+def above_guarantee(unit: str, claims: Sequence[Claim]) -> str:
+    return _unschedulable(unit, claims, f"it may not preempt: {_law_4(claims)}")
 
 
-def out_of_reach(unit: str, node: str) -> str:
-    return f"{unit} must run on {node}, which is out of its reach."
+def unschedulable(unit: str, claims: Sequence[Claim]) -> str:
+    """Where nodes are in the way, they tell which law stops whom."""
+    on_any_node = any(isinstance(claim, NodeClaim) for claim in claims)
+    law_4 = [_law_4(claims)] if any(isinstance(claim, GuaranteeUsed) for claim in claims) else []
+    reach = [in_reach(claim) for claim in claims if isinstance(claim, InReach) and not on_any_node]
+    return _unschedulable(unit, claims, *law_4, *reach)
 
 
-def too_little_on_node(unit: str, node: str) -> str:
-    return f"{unit} must run on {node}, and those who may be asked there hold too little."
+def _unschedulable(unit: str, claims: Sequence[Claim], *more: str) -> str:
+    maxima = [at_maximum(claim) for claim in claims if isinstance(claim, AtMaximum)]
+    nodes = [on_nodes(claims)] if any(isinstance(claim, NodeClaim) for claim in claims) else []
+    return f"{unit} is unschedulable: {'; '.join([*maxima, *nodes, *more])}."
+
+
+def at_maximum(claim: AtMaximum) -> str:
+    used, most = print_amount(claim.resource, claim.used), amount(claim.resource, claim.maximum)
+    needed = print_amount(claim.resource, claim.needed)
+    return f"{claim.queue} uses {used} of its maximum of {most}, and it needs {needed} more"
+
+
+def _law_4(claims: Iterable[Claim]) -> str:
+    """What a queue may preempt for, and that this is more."""
+    for claim in claims:
+        if isinstance(claim, NoGuarantee):
+            return f"{claim.queue} has no guarantee of what it asks for, {_ONLY_WITHIN}"
+        if isinstance(claim, GuaranteeUsed):
+            used, most = print_amount(claim.resource, claim.used), amount(claim.resource, claim.guaranteed)
+            own = f"{claim.queue} uses {used} of its guaranteed {most}"
+            if claim.asking != claim.queue:
+                own = f"{claim.asking} uses {used} of the {most} that {claim.queue} guarantees"
+            return f"{own}, and it needs {print_amount(claim.resource, claim.needed)} more; {_ONLY_WITHIN}"
+    return ""
+
+
+_ONLY_WITHIN = "and queues preempt only within their guarantee (law 4)"
+
+
+def in_reach(claim: InReach) -> str:
+    """Who may be preempted, and which law stops whom."""
+    stay = protected(claim.protected)
+    if claim.candidates:
+        few = f"{count(claim.candidates, 'pod')} may be preempted, and that is not enough"
+        return f"{few}; of the others, {stay}" if stay else few
+    return f"no pod may be preempted: {stay}" if stay else f"no pods run below {claim.top} that could be preempted"
+
+
+def on_its_node(unit: str, node: str, claims: Sequence[Claim]) -> str:
+    return f"{unit} is unschedulable: it must run on {node}, which {'; '.join(map(of_domain, claims))}."
+
+
+def never_on_node(unit: str, node: str, claims: Sequence[Claim]) -> str:
+    never = "and it preempts nobody, because its preemption policy is Never"
+    return f"{unit} is unschedulable: it must run on {node}, which {'; '.join(map(of_domain, claims))}; {never}."
 
 
 def quota_lowered(queue: str, victims: Sequence[str]) -> str:
@@ -41,5 +88,13 @@ def quota_kept(queue: str) -> str:
     return f"{queue} is within its maximum: nobody has to make way."
 
 
+def quota_delayed(queue: str, due: int) -> str:
+    return f"{queue} uses more than its maximum: pods may be asked to leave from {moment(due)} on."
+
+
+def not_watched(queue: str) -> str:
+    return f"{queue} has no quota.preemption.delay, so that nobody leaves when its maximum is lowered"
+
+
 def quota_stuck(queue: str) -> str:
-    return f"{queue} uses more than its maximum, and nobody can leave without going too far."
+    return f"{queue} uses more than its maximum, and none of its pods can be preempted without freeing too much."

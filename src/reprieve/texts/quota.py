@@ -1,14 +1,26 @@
 """What a person reads about quota workloads and their queues."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from reprieve.engine.claims import (
+    Claim,
+    FlavorMissing,
+    FlavorUnsuited,
+    NamespaceNotTaken,
+    NotCovered,
+    QueueMissing,
+    QueueStopped,
+    QuotaShort,
+    WorkloadsStay,
+)
 from reprieve.model.resources import print_amount
-from reprieve.texts.parts import listed, moment
+from reprieve.texts.parts import every, listed, moment
 
-NOBODY_MAY_GO = "nobody may be asked to make way"
-VICTIMS_CLAIMED = "those who could make way already do so for another workload"
+VICTIMS_CLAIMED = "the workloads it could preempt are victims of another workload already"
 QUOTA_TAKEN = "the quota went to another workload in this cycle"
-NO_MORE_BORROWING = "nobody in its cohort borrows any more in this cycle"
+ONCE_THEY_LEFT = "it fits once those have left who make way for others"
+NO_MORE_BORROWING = "nobody in its cohort borrows while a workload that need not borrow is pending or just admitted"
 NOT_RELATED = "its queue is in another cohort, and what it uses is of no help"
 
 
@@ -18,7 +30,7 @@ def quota_fits(unit: str, queue: str, flavors: str) -> str:
 
 def quota_preempts(unit: str, queue: str, victims: Sequence[str], takings: Sequence[str]) -> str:
     verb = "makes" if len(victims) == 1 else "make"
-    needs = f" It needs {'; '.join(takings)}." if takings else ""
+    needs = f" It {'; it '.join(takings)}." if takings else ""
     return f"{listed(victims)} {verb} way for {unit} in {queue}.{needs}"
 
 
@@ -29,9 +41,12 @@ def taken_from(queue: str, resource: str, amount: int, used: int, nominal: int) 
     def show(units: int) -> str:
         return print_amount(resource, units)
 
-    given = f"{show(amount)} {resource} of {queue}'s {show(used - nominal)} borrowed ones"
-    if amount > used - nominal:
-        given = f"{show(amount)} {resource} of {queue}, which borrows {show(max(0, used - nominal))}"
+    borrowed = max(0, used - nominal)
+    given = f"reclaims {show(amount)} of the {show(borrowed)} {resource} that {queue} borrowed"
+    if amount == borrowed:
+        given = f"reclaims the {show(amount)} {resource} that {queue} borrowed"
+    elif amount > borrowed:
+        given = f"takes {show(amount)} {resource} from {queue}, which borrowed {show(borrowed)}"
     if left == nominal:
         return f"{given}; {queue} stays at its nominal {show(nominal)}"
     if left > nominal:
@@ -43,8 +58,76 @@ def quota_refused(unit: str, queue: str, reason: str) -> str:
     return f"{unit} stays pending in {queue}: {reason}."
 
 
+def reserved_by(queues: Sequence[str]) -> str:
+    """`queues` have workloads pending that fit within their nominal quota."""
+    return f"what is left is reserved for workloads that are pending in {listed(queues)}"
+
+
+def unschedulable(unit: str, queue: str, claims: Sequence[Claim]) -> str:
+    return quota_refused(unit, queue, no_place(claims))
+
+
+def no_place(claims: Sequence[Claim]) -> str:
+    """Why a workload has no quota."""
+    return "; ".join(_SENTENCES[type(claim)](claim) for claim in claims)
+
+
+def _short(claim: QuotaShort) -> str:
+    def show(units: int) -> str:
+        return print_amount(claim.resource, units)
+
+    used = f"{show(claim.used)} of {show(claim.nominal)} {claim.resource} on {claim.flavor} used in {claim.queue}"
+    return f"{used}, {show(claim.needed)} needed{_to_borrow(claim)}{_never(claim)}"
+
+
+def _to_borrow(claim: QuotaShort) -> str:
+    """What the cohort gives beyond the queue's own quota, or has taken of it."""
+    if not claim.cohort:
+        return ""
+    own = max(0, claim.nominal - claim.used)
+    if claim.free > own:
+        return f"; {print_amount(claim.resource, claim.free - own)} to borrow in cohort {claim.cohort}"
+    if claim.free < own:
+        return f"; {print_amount(claim.resource, own - claim.free)} of its quota lent out in cohort {claim.cohort}"
+    return f"; nothing to borrow in cohort {claim.cohort}"
+
+
+def _never(claim: QuotaShort) -> str:
+    if claim.needed <= claim.most:
+        return ""
+    return f"; it could use {print_amount(claim.resource, claim.most)} at most: it can never fit here"
+
+
+def _stay(claim: WorkloadsStay) -> str:
+    stay = ", ".join(f"{item.pods} {_PROTECTED[item.rule][item.pods != 1]}" for item in claim.protected)
+    if claim.candidates:
+        few = f"preempting {every(claim.candidates, 'workload', 'workloads')} that may be preempted is not enough"
+        return f"{few} (of the others, {stay})" if stay else few
+    return f"no workload may be preempted ({stay})" if stay else "there are no workloads that could be preempted"
+
+
+# What protects workloads, each for one and for several.
+_PROTECTED = {
+    "WithinNominalQuota": ("is in a queue within its nominal quota", "are in queues within their nominal quota"),
+    "PreemptionPolicy": ("is not reached by the preemption policy", "are not reached by the preemption policy"),
+    "QueueClosed": ("is in a queue that is stopped", "are in queues that are stopped"),
+    "Claimed": ("is a victim of another workload already", "are victims of another workload already"),
+    "MadeWayBefore": ("made way for it before", "made way for it before"),
+    "OtherCohort": ("is in a queue of another cohort", "are in queues of another cohort"),
+    "NotContested": ("uses nothing of that", "use nothing of that"),
+    "NotWhileBorrowing": ("may not be preempted while borrowing", "may not be preempted while borrowing"),
+    "FairSharing": ("is in a queue that has no larger share", "are in queues that have no larger share"),
+}
+_SENTENCES: dict[type[Any], Callable[[Any], str]] = {
+    QuotaShort: _short,
+    WorkloadsStay: _stay,
+    NotCovered: lambda claim: f"{claim.queue} has no quota for {listed(claim.resources)}",
+    FlavorUnsuited: lambda claim: f"pod set {claim.pod_set} may not run on {claim.flavor}, by its taints or labels",
+}
+
+
 def quota_pending(unit: str, queue: str) -> str:
-    return f"{unit} is pending{f' in {queue}' if queue else ''}: it holds no quota that it could give up."
+    return f"{unit} is pending{f' in {queue}' if queue else ''}: it holds no quota, so it cannot be preempted."
 
 
 def quota_whereabouts(unit: str, queue: str, used: Sequence[tuple[str, str, int, int]], *, leaving: bool) -> str:
@@ -61,9 +144,24 @@ def already_admitted(unit: str, queue: str) -> str:
     return f"{unit} is already admitted by {queue}: there is nothing to decide"
 
 
-def no_queue(unit: str, queue: str) -> str:
-    where = f"waits in the LocalQueue {queue}" if queue else "names no LocalQueue"
-    return f"{unit} {where}, which leads to no ClusterQueue that is there, open, and takes its namespace"
+def no_queue(unit: str, claim: Claim) -> str:
+    return f"{unit} stays pending: {_NO_QUEUE[type(claim)](claim)}"
+
+
+def _missing(claim: QueueMissing) -> str:
+    return f"the {claim.queue_kind} {claim.queue} does not exist" if claim.queue else f"it names no {claim.queue_kind}"
+
+
+_NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
+    QueueMissing: _missing,
+    QueueStopped: lambda claim: f"the {claim.queue_kind} {claim.queue} is stopped (stopPolicy {claim.policy})",
+    FlavorMissing: lambda claim: (
+        f"the ClusterQueue {claim.queue} admits nobody: the ResourceFlavor {listed(claim.flavors)} does not exist"
+    ),
+    NamespaceNotTaken: lambda claim: (
+        f"the ClusterQueue {claim.queue} does not take workloads of the namespace {claim.namespace} (namespaceSelector)"
+    ),
+}
 
 
 def may_preempt_from(until: int) -> str:

@@ -6,29 +6,34 @@ from typing import Any
 import msgspec
 
 from reprieve.engine import reasons as why
+from reprieve.texts import quota
+from reprieve.texts.claims import of_domain
 from reprieve.texts.parts import moment
+from reprieve.texts.remarks import gate_off, missing_class
 
 CRITERIA = {
-    "FewestBudgetViolations": "it goes against disruption budgets least",
-    "LowestHighestPriority": "its most important victim ranks lowest",
-    "SmallestSumOfPriorities": "the priorities of its victims add up to least",
-    "FewestReluctant": "fewest there opted out or lead their application (law 1)",
+    "FewestBudgetViolations": "it has the fewest PDB violations",
+    "LowestHighestPriority": "its most important victim has the lowest priority",
+    "SmallestSumOfPriorities": "its victims have the lowest total priority",
+    "FewestReluctant": "the fewest victims opted out of preemption or lead their application (law 1)",
     "FewestVictims": "it has the fewest victims",
     "NearestQueues": "the queues of its victims are nearest in the tree",
     "LatestStart": "its most important victims started last",
-    "TieBreak": "nothing else told them apart, and it is the oldest node, then the first by name",
-    "FirstByName": "nothing else told them apart, and it is the first by name",
+    "TieBreak": "all else is equal, and it is the oldest node, then the first by name",
+    "FirstByName": "all else is equal, and it is the first by name",
     "EveryClusterNeeded": "its replicas have a fixed place in each of them",
     "SeveralClusters": "no single cluster could be freed enough",
     "EarlierAffinityGroup": "its affinity group comes first",
-    "OnlyCandidate": "nowhere else would do",
+    "OnlyCandidate": "it is the only candidate",
 }
 # Why nobody is asked to leave, though no rule protects them.
 _BECAUSE = {
     "Never": "the preemptor's preemption policy is Never",
-    "Leaving": "enough others are leaving already",
-    "Budget": "a disruption budget is respected",
+    "Leaving": "others that are leaving already are enough",
+    "Budget": "it would take a PDB violation, and budgets are respected",
     "NotYet": "the preemptor may not preempt yet",
+    "Turn": "the preemptor waits for workloads whose turn is before its own",
+    "GateOff": "the feature gate {gate} is off",
     "NotAllowed": "the preemptor may not preempt",
 }
 # By which right a quota workload is preempted, under the names that Kueue gives.
@@ -38,24 +43,25 @@ _RIGHTS = {
     "InCohortReclaimWhileBorrowing": "{queue} borrows, and {preemptor_queue} may preempt it while it borrows itself",
     "InCohortFairSharing": "{queue} has a larger share than {preemptor_queue} would have",
 }
-_RELUCTANT = "; it opted out or leads its application, and there was no other way (law 1)"
+_RELUCTANT = "; it opted out of preemption or leads its application, but there was no alternative (law 1)"
 # What protects a pod between queues.
 _LAWS = {
-    "NeverBelowGuarantee": "without it {queue} would be below its guarantee (law 2)",
+    "NeverBelowGuarantee": "without it {queue} would fall below its guarantee (law 2)",
     "SameApplication": "it belongs to the preemptor's application (law 3)",
     "OwnQueue": "it runs in the preemptor's own queue, {queue} (law 3)",
+    "SameGuarantee": "it only shares the guarantee of {top}, which the preemptor claims (law 4)",
     "AboveGuarantee": "with the preemptor its queue, {queue}, would be above its guarantee (law 4)",
-    "WithinGuarantee": "{queue} is not over its guarantee of anything asked for (law 5)",
-    "HigherPriority": "priority {priority} is above {bound}, the highest that may be asked there (law 6)",
+    "WithinGuarantee": "{queue} is not over its guarantee{of} (law 5)",
+    "HigherPriority": "priority {priority} is above {bound}, the highest that may be preempted there (law 6)",
     "PriorityFence": "a priority fence puts {queue} above the preemptor (law 6)",
-    "OutsideFence": "{queue} is outside {top}, where the preemptor's reach ends (law 7)",
+    "OutsideFence": "{queue} is outside {top}, beyond which the preemptor may not preempt (law 7)",
     "PreemptionDisabled": "preemption is disabled in {queue}",
     "RequiredNode": "it must run on its node",
     "OtherNode": "the preemptor must run on {top}",
     "Leaving": "it is leaving already",
     "WholeGroup": "it goes only with its whole group, and queues preempt single pods",
     "OutsideQueues": "it was not placed by queues, and priorities alone decide over it",
-    "NothingShared": "it holds nothing of what is asked for",
+    "NothingShared": "it holds nothing of what the preemptor asks for",
     "FreesTooMuch": "it would free more than {queue} still has to free",
 }
 
@@ -65,10 +71,12 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     # of steps
     why.Reprieved: "the preemptor fits beside it",
     why.Leaving: "it is leaving already, and is waited for",
-    why.NoHelp: "it would not help: {domain} is {obstacle}",
-    why.NobodyAsked: lambda reason: _BECAUSE[reason.because],
+    why.NoHelp: lambda reason: f"preempting it would not help: {reason.domain} {of_domain(reason.obstacle)}",
+    why.NobodyAsked: lambda reason: _BECAUSE[reason.because].format(gate=reason.gate),
+    why.GateOff: lambda reason: gate_off(reason).sentence,
+    why.MissingClass: lambda reason: missing_class(reason).sentence,
     why.CheaperElsewhere: lambda reason: f"{reason.domain} was chosen instead: {_criterion(reason.criterion)}",
-    why.NotEnough: "it could go, but all who may go are not enough",
+    why.NotEnough: "it may be preempted, but all who may be preempted are not enough",
     why.PolicyReason: "{sentence}",
     # for pods
     why.LowerPriority: "priority {priority} is below {preemptor_priority}, the preemptor's",
@@ -76,35 +84,40 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     why.Tolerates: lambda reason: _tolerates(reason),
     why.UnknownClass: lambda reason: f"{_whose('priority class', reason)} does not exist, so {_NOBODY_KNOWS}",
     why.UnreadableToleration: lambda reason: f"{_whose('priority class', reason)} says {_NOT_IN_NUMBERS}",
-    why.SparedByBudget: "its disruption budget would break, and others can go",
-    why.AboveMinimum: "priority {priority} is above {minimum}, and units up to that are enough",
+    why.NodeLeftOut: "{node} is left out: the priority class {class_name} of {pod} there cannot be read",
+    why.NoSuchPreemptor: "there is no such preemptor",
+    why.SparedByBudget: "that would be a PDB violation, and others can go",
+    why.AboveMinimum: "priority {priority} is above {minimum}, and preempting up to that priority is enough",
     # for quota workloads
     why.QuotaTaken: lambda reason: f"{_fill(_RIGHTS[reason.kind], reason)}; {_fill(_PRIORITIES, reason)}",
     why.WithinQuota: lambda reason: _fill(_BEFORE_IT * reason.others_gone + _WITHIN_QUOTA, reason),
     why.NotReached: lambda reason: _fill(_NEVER if reason.policy == "Never" else _BEYOND_POLICY, reason),
-    why.QueueClosed: "{queue} is stopped, or names a flavor that does not exist: it gives nobody",
-    why.NotContested: "it uses nothing of what is needed",
-    why.Claimed: "it makes way for another workload already",
+    why.OtherCohort: "{queue} shares no cohort with {preemptor_queue}",
+    why.QueueClosed: "{queue} is stopped, or names a flavor that does not exist: nobody there is preempted",
+    why.NotContested: "it uses nothing of what the preemptor is short of",
+    why.Claimed: "it is a victim of another workload already",
+    why.MadeWayBefore: "it made way for {preemptor} before, and nothing but preemption has changed since: "
+    "they would take turns without end",
     why.NotWhileBorrowing: "{preemptor_queue} may not preempt priority {priority} elsewhere while it borrows itself",
     why.NoLargerShare: lambda reason: _fill(_SMALLER if reason.without_it else _NO_LARGER, reason),
-    why.NoFlavor: "nobody is asked: {why}",
+    why.NoFlavor: lambda reason: f"nobody is preempted: {quota.no_place(reason.claims)}",
     # for pods in queues
     why.QueueOver: lambda reason: f"{reason.queue} is over its guarantee{_RELUCTANT if reason.reluctant else ''}",
     why.NodeRequired: lambda reason: f"the preemptor must run on {reason.node}{_RELUCTANT if reason.reluctant else ''}",
     why.QueueAboveMaximum: "{queue} uses more than its maximum",
-    why.QueueLaw: lambda reason: _fill(_LAWS[reason.kind], reason),
+    why.QueueLaw: lambda reason: _law(reason),
     # for bindings
     why.ClusterScoped: "cluster-scoped bindings take no part in preemption",
-    why.OtherScheduler: "{scheduler} has placed it, and {own} leaves that alone",
+    why.OtherScheduler: "{scheduler} has placed it, and {own} does not preempt what others placed",
     why.BeingDeleted: "it is being deleted, and what it uses counts as free already",
-    why.NoRequirements: "it asks for nothing, so that its leaving would free nothing",
+    why.NoRequirements: "it requests nothing, so that preempting it would free nothing",
 }
-_NOBODY_KNOWS = "nobody knows what it tolerates"
+_NOBODY_KNOWS = "what it tolerates is unknown"
 _NOT_IN_NUMBERS = "what it tolerates in something other than numbers"
 _PRIORITIES = "priority {priority}, the preemptor's {preemptor_priority}"
 _BEFORE_IT: str = "without those asked before it, "
 _WITHIN_QUOTA: str = "{queue} is within its nominal quota"
-_NEVER = "the preemptor's queue preempts nobody in {queue}"
+_NEVER = "the preemptor's queue may not preempt in {queue}"
 _BEYOND_POLICY = "the policy {policy} does not reach priority {priority} in {queue} from {preemptor_priority}"
 _SMALLER = "without it {queue} would have a smaller share than {preemptor_queue} would have"
 _NO_LARGER = "{queue} has no larger share than {preemptor_queue} would have"
@@ -118,6 +131,11 @@ def describe(reason: why.Reason) -> str:
 
 def _fill(sentence: str, reason: why.Reason) -> str:
     return sentence.format(**msgspec.structs.asdict(reason))
+
+
+def _law(reason: why.QueueLaw) -> str:
+    sentence = _LAWS[reason.kind].replace("{of}", f" of {reason.resource}" if reason.resource else "")
+    return _fill(_BEFORE_IT * reason.others_gone + sentence, reason)
 
 
 def _not_lower(reason: why.NotLower) -> str:

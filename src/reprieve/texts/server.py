@@ -1,6 +1,8 @@
 """Every sentence that the API answers with and that is not a store's own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from reprieve.texts.parts import listed
 
 NO_SUCH_PATH = "the server could not find the requested resource"
 INTERNAL = "an unexpected error happened; it is in the log of the server"
@@ -129,3 +131,29 @@ def no_such_unit(path: str) -> str:
 
 def nothing_known(unit: str) -> str:
     return f"nothing is known about {unit[:160]}: there is no decision about it, and no story of it"
+
+
+def class_in_use(name: str, pods: Sequence[str], nodes: Sequence[str]) -> str:
+    """For whoever deletes a PriorityClass."""
+    names, they = ("names", "it tolerates") if len(pods) == 1 else ("name", "they tolerate")
+    return (
+        f"{listed(pods)} still {names} PriorityClass {name}: nobody knows any more what {they}, so until it is created "
+        f"again no pod of higher priority can preempt on {listed(nodes)}"
+    )
+
+
+def without_gate(kind: str, why: str) -> str:
+    """For whoever writes what counts for nothing."""
+    return f"what this {kind} asks for does not count: {why}"
+
+
+def no_such_pod(name: str, uid: str) -> str:
+    return f'no pod "{name[:80]}" with uid {uid[:80]!r} is known'
+
+
+def no_log(name: str) -> str:
+    return f'no log of pod "{name[:80]}" is kept: it never ran on a node that keeps logs, or its log was dropped'
+
+
+def log_dropped(name: str) -> str:
+    return f'the log of pod "{name[:80]}" was dropped: the oldest go first when there is too much of them'

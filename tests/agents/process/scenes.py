@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reprieve.agents.process.agent import ProcessAgent
+from reprieve.agents.process.kept_logs import USUAL, LogLimits
 from reprieve.agents.process.machine import Machine
 from reprieve.agents.process.remains import marked
 from reprieve.agents.process.shim.process_table import living, send
@@ -55,17 +56,18 @@ def shell(script: str, name: str = "main", **more: Any) -> Data:
 class Scene:
     """One node, its store and its agent."""
 
-    def __init__(self, directory: Path, machine: Machine = MACHINE) -> None:
+    def __init__(self, directory: Path, machine: Machine = MACHINE, logs: LogLimits = USUAL) -> None:
         self.path = directory
         self.files = directory / "agent"
         self.machine = machine
+        self.logs = logs
         self.store = EmbeddedStore.open(directory / "store.db", system_clock)
         self.agent = self._agent()
         self._task: asyncio.Task[None] | None = None
         self.uids: set[str] = set()
 
     def _agent(self) -> ProcessAgent:
-        return ProcessAgent(self.store, system_clock, self.files, machine=self.machine)
+        return ProcessAgent(self.store, system_clock, self.files, machine=self.machine, logs=self.logs)
 
     # The agent
 
@@ -191,11 +193,13 @@ def terminated(status: Data, name: str = "main") -> Data:
 Story = Callable[[Scene], Awaitable[None]]
 
 
-def play(story: Story, directory: Path, machine: Machine = MACHINE, *, agent: bool = True) -> None:
+def play(
+    story: Story, directory: Path, machine: Machine = MACHINE, *, agent: bool = True, logs: LogLimits = USUAL
+) -> None:
     """Run a story with an agent at work, and stop it; nothing may run then."""
 
     async def main() -> None:
-        scene = Scene(directory, machine)
+        scene = Scene(directory, machine, logs)
         try:
             if agent:
                 await scene.begin()

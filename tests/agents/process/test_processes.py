@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from reprieve.agents.process.containers import AlreadyStarted, Directory, InvalidContainer
+from reprieve.agents.process.kept_logs import KeptLogs, LogLimits
 from reprieve.agents.process.logs import read_log
-from reprieve.agents.process.processes import ContainerProcess, discard
+from reprieve.agents.process.processes import ContainerProcess
 from tests.agents.process.containers import World, filled, gone, until
 
 STANDARD_SIGNALS = (1 << 31) - 1
@@ -300,12 +301,13 @@ def test_a_directory_belongs_to_one_attempt(here: World) -> None:
         container = await here.start("sleep", "600")
         with pytest.raises(AlreadyStarted, match="was started before"):
             await here.start("true")
+        kept = KeptLogs(here.root / "kept", LogLimits())
         with pytest.raises(AlreadyStarted, match="still runs"):
-            discard(container.directory)
+            kept.take_run(container.directory, container.spec.pod.uid, "main")
         await container.terminate(20)
         with pytest.raises(AlreadyStarted):
             await here.start("true")
-        discard(container.directory)
+        kept.take_pod(here.root / "pods", container.spec.pod.uid)
         assert list((here.root / "pods").iterdir()) == []
 
     asyncio.run(scene())

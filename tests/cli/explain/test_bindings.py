@@ -22,7 +22,10 @@ def explained(unit: str, *more: str) -> str:
     [
         ("notebooks-deployment", "stays: the preemptor fits beside it."),
         ("ranking-deployment", "stays: priority 1000 is equal to 1000, the preemptor's."),
-        ("captions-job", "stays: it would not help: frankfurt is short of 4 nvidia.com/gpu"),
+        (
+            "captions-job",
+            "stays: preempting it would not help: frankfurt has insufficient room: it is short of 4 nvidia.com/gpu",
+        ),
         ("forecast-job", "stays: dublin was chosen instead: it has the fewest victims (on oslo it would have been"),
         ("speech-job", "does make way: priority 100 is below 1000, the preemptor's."),
     ],

@@ -46,7 +46,8 @@ def test_a_pod_that_waits_for_a_toleration_is_told_until_when() -> None:
     example = ("-f", "03-preemption-toleration-time", "--now", "2026-03-02T09:10:00Z")
     lines = explain(*example, "--for", "pod/models/demo")
     assert lines[0] == (
-        "Pod/models/demo waits: who could make way tolerates it until 2026-03-02T09:12:00Z at the earliest."
+        "Pod/models/demo waits: the pods that could be preempted tolerate it, "
+        "the first of them until 2026-03-02T09:12:00Z."
     )
     assert lines[3].endswith(
         "Toleration  its class low-10min tolerates preemptors below 10000, and the preemptor has 9000; "
@@ -57,7 +58,7 @@ def test_a_pod_that_waits_for_a_toleration_is_told_until_when() -> None:
 # Why was it preempted, or what else is it doing?
 
 RESIDENTS: list[tuple[str, list[str]]] = [
-    ("held", ["Pod/default/held is held by scheduling gates (quota): nobody tries to place it yet."]),
+    ("held", ["Pod/default/held is held by scheduling gates (quota): it is not scheduled yet."]),
     ("done", ["Pod/default/done has finished: it holds nothing any more."]),
     ("late", ["Pod/default/late is being deleted before it got a node."]),
     (
@@ -94,7 +95,7 @@ def test_a_victim_is_told_for_whom_and_why_there() -> None:
     assert explain(*SHOP, "--for", "pod/shop/thumbnails-1") == [
         "Pod/shop/thumbnails-1 runs on worker-a.",
         "Pod/shop/thumbnails-1 has to make way for Pod/shop/checkout-1: priority 100 is below 1000, the preemptor's.",
-        "worker-a was chosen: the priorities of its victims add up to least.",
+        "worker-a was chosen: its victims have the lowest total priority.",
     ]
 
 
@@ -114,7 +115,7 @@ def test_many_preemptors_are_told_together() -> None:
     assert explain(*NOW, "--for", "pod/default/low-8", objects=[*nodes, *low, *pending]) == [
         "Pod/default/low-8 runs on n8.",
         "Pod/default/low-8 does not make way for Pod/default/p0, Pod/default/p1, Pod/default/p2 and 5 more: "
-        "for Pod/default/p0, n0 was chosen instead: its most important victim ranks lowest "
+        "for Pod/default/p0, n0 was chosen instead: its most important victim has the lowest priority "
         "(on n8 it would have been Pod/default/low-8).",
     ]
 
@@ -130,7 +131,7 @@ def why_not(name: str) -> str:
 
 def test_why_not_somebody_on_another_node() -> None:
     assert why_not("carts-1") == (
-        "Pod/shop/carts-1 stays: worker-a was chosen instead: the priorities of its victims add up to least "
+        "Pod/shop/carts-1 stays: worker-a was chosen instead: its victims have the lowest total priority "
         "(on worker-c it would have been Pod/shop/catalog-2)."
     )
 
@@ -148,9 +149,9 @@ def test_why_not_the_victim_itself() -> None:
 @pytest.mark.parametrize(
     ("name", "want"),
     [
-        ("held", "Pod/default/held is held by scheduling gates (quota): nobody tries to place it yet."),
+        ("held", "Pod/default/held is held by scheduling gates (quota): it is not scheduled yet."),
         ("done", "Pod/default/done has finished: it holds nothing any more."),
-        ("other", "Pod/default/other is pending: it holds no place that it could give up."),
+        ("other", "Pod/default/other is pending: it runs on no node, so it cannot be preempted."),
         ("target", "Pod/default/target stays: it is leaving already, and is waited for."),
         ("lost", "Pod/default/lost stays: it runs on ghost, which does not exist."),
     ],

@@ -49,26 +49,30 @@ def test_who_was_preempted_is_told_by_whom_and_why_and_who_was_spared(plane: Run
 
 def test_who_preempted_is_told_what_was_decided(plane: Running) -> None:
     lines = explained(plane, "pod/vip")
-    assert lines[0] == "Decided at <time>: Pod/default/vip fits on hollow-1; nobody has to make way."
+    assert lines[0] == "Decided at <time>: Pod/default/victim makes way for Pod/default/vip on hollow-1."
+    assert "  <time>  bound      Pod/default/vip fits on hollow-1; nobody has to make way." in lines
     assert "  <time>  nominated  Pod/default/victim makes way for Pod/default/vip on hollow-1." in lines
 
 
 def test_who_waits_is_told_what_is_in_the_way(plane: Running) -> None:
     plane.ok("apply", "-f", "-", stdin=to_yaml(pod("giant", cpu="99")))
-    until(lambda: "cannot be placed" in plane.run("explain", "pod/giant").stdout)
+    until(lambda: "is unschedulable" in plane.run("explain", "pod/giant").stdout)
     lines = explained(plane, "pod/giant")
-    assert re.match(r"Decided at <time>(, \d+ times, the last at <time>)?: Pod/default/giant cannot", lines[0])
-    assert "  out of the question" in lines
+    assert re.match(
+        r"Decided at <time>(, \d+ times, the last at <time>)?: Pod/default/giant is unschedulable: it needs 99 cpu",
+        lines[0],
+    )
+    assert "  not feasible" in lines
     plane.ok("delete", "pod", "giant")
 
 
 def test_why_not_somebody_else(plane: Running) -> None:
     plane.ok("apply", "-f", "-", stdin=to_yaml(pod("late", cpu="4", spec=FIRST)))
-    until(lambda: "cannot be placed" in plane.run("explain", "pod/late").stdout)
+    until(lambda: "is unschedulable" in plane.run("explain", "pod/late").stdout)
     lines = explained(plane, "pod/late", "--why-not", "pod/vip")
-    assert lines[-1] == "Pod/default/vip stays: priority 20 is above 0, the preemptor's."
+    assert lines[-1] == "Pod/default/vip stayed: priority 20 is above 0, the preemptor's."
     assert explained(plane, "pod/late", "--why-not", "pod/x")[-1] == (
-        "Pod/default/x is not mentioned in the last decision for Pod/default/late."
+        "Pod/default/x is not mentioned in the decision for Pod/default/late at <time>."
     )
     plane.ok("delete", "pod", "late")
 
@@ -79,8 +83,10 @@ def test_a_job_is_explained_by_its_pods_also_those_that_are_gone(plane: Running)
     second = {"nodeSelector": {"kubernetes.io/hostname": "hollow-2"}}
     plane.ok("apply", "-f", "-", stdin=to_yaml(pod("boss", cpu="4", priority_class="higher", spec=second)))
     until(lambda: plane.pods()["boss"]["spec"].get("nodeName"))
+    until(lambda: "(pending)" in plane.ok("explain", "job/work").stdout)
     text = plane.ok("explain", "job/work").stdout
-    assert text.startswith("Job/default/work is scheduled as Pod/default/work-")
+    pod_name = r"Pod/default/work-\w{5}"
+    assert re.match(rf"Job/default/work: 2 attempts: {pod_name} \(preempted\), {pod_name} \(pending\)\n", text)
     assert re.search(r"Pod/default/work-\w{5} was preempted at .* by Pod/default/boss on hollow-2, because", text)
     plane.ok("delete", "job/work", "pod/boss")
 
@@ -96,11 +102,15 @@ def test_for_other_programs(plane: Running) -> None:
     [
         (("pod/nobody",), 1, "nothing is known about Pod/default/nobody"),
         ((), 2, "say which unit: KIND/NAMESPACE/NAME, such as pod/default/a"),
-        (("pod",), 2, "it must be KIND/NAMESPACE/NAME"),
+        (("pod/",), 2, "it must be KIND/NAMESPACE/NAME"),
+        (("nobody",), 1, "nothing is known about 'nobody': no unit of that name was ever seen"),
+        (("vip", "-n", "other"), 1, "nothing is known about 'vip' in namespace other"),
+        (("vip", "--why-not", "pod/vip"), 2, "Pod/default/vip is the one in question"),
+        (("pod/a", "-f", "-", "--uid", "1"), 2, "--uid is for what a server remembers"),
         (("planet/a",), 2, "'planet' is not a kind that is stored"),
         (("pod/a", "--now", "2026-01-01T00:00:00Z"), 2, "are for files: what a server decided is history"),
         (("pod/a", "-f", "-", "-o", "json"), 2, "-o json and yaml are for what a server answers"),
-        (("job/nobody",), 1, 'jobs.batch "nobody" not found'),
+        (("job/nobody",), 1, "nothing is known about Job/default/nobody"),
     ],
 )
 def test_what_cannot_be_explained(plane: Running, arguments: tuple[str, ...], code: int, want: str) -> None:

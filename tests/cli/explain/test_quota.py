@@ -22,7 +22,7 @@ def test_a_pending_workload_is_explained_by_its_decision() -> None:
     lines = explain("--for", "workload/genomics/outbreak-scan")
     assert lines[0] == (
         "Workload/climate/hindcast makes way for Workload/genomics/outbreak-scan in genomics. "
-        "It needs 4 cpu of climate's 4 borrowed ones; climate stays at its nominal 8."
+        "It reclaims the 4 cpu that climate borrowed; climate stays at its nominal 8."
     )
 
 

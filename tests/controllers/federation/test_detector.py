@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.configuration import Settings, own_plane
+from reprieve.configuration import Settings
 from reprieve.controllers.federation.detector import Detector
 from reprieve.controllers.garbage import GarbageCollector
 from reprieve.manifests.karmada import CLUSTER_POLICY_ANNOTATION, POLICY_ANNOTATION
@@ -18,6 +18,7 @@ from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from tests.builders.federation import CLUSTER_POLICIES, DIVIDED, DUPLICATED, POLICIES, deployment, job, policy
+from tests.builders.gates import GANGS_AND_BINDINGS
 from tests.builders.pods import Dict
 from tests.controllers.harness import (
     Lagging,
@@ -30,7 +31,7 @@ from tests.controllers.harness import (
 )
 from tests.generators import federations
 
-SETTINGS = own_plane(Settings())
+SETTINGS = Settings(feature_gates=GANGS_AND_BINDINGS)
 Story = Callable[[EmbeddedStore], Awaitable[None]]
 NAME = "web-deployment"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reprieve.controllers.pods.budgets import BudgetController, desired_healthy
+from reprieve.controllers.pods.budgets import BudgetController
 from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
-from reprieve.manifests.core import PodDisruptionBudgetSpec
+from reprieve.manifests.core import PodDisruptionBudgetSpec, desired_healthy
 from reprieve.manifests.kinds import BUDGETS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS
 from reprieve.model.clock import Clock
 from reprieve.stores.embedded.store import EmbeddedStore

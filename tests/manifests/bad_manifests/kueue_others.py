@@ -27,11 +27,11 @@ CASES = [
             f'spec: {{nodeLabels: {{a: "b c"}}, nodeTaints: [{TAINT}, {TAINT}], tolerations: [{{value: x}}]}}',
         ),
         want="""
-        error: bad.yaml: document 1: ResourceFlavor//a: $.spec.nodeLabels.a: found "b c"; allowed: letters,
-            digits, -, _ and ., at most 63 long
-        error: bad.yaml: document 1: ResourceFlavor//a: $.spec.nodeTaints[1]: a:NoSchedule a second time;
+        error: bad.yaml: document 1, line 4: ResourceFlavor/a: $.spec.nodeLabels.a: found "b c"; allowed:
+            letters, digits, -, _ and ., at most 63 long
+        error: bad.yaml: document 1, line 4: ResourceFlavor/a: $.spec.nodeTaints[1]: a:NoSchedule a second time;
             allowed: each taint once
-        error: bad.yaml: document 1: ResourceFlavor//a: $.spec.tolerations[0].operator: found ""; allowed
+        error: bad.yaml: document 1, line 4: ResourceFlavor/a: $.spec.tolerations[0].operator: found ""; allowed
             without a key: Exists
         """,
     ),
@@ -39,36 +39,37 @@ CASES = [
         "a cohort that is its own parent",
         cohort("a", "a"),
         want="""
-        error: bad.yaml: document 1: Cohort//a: $.spec.parentName: goes in a circle: a → a; allowed: a tree
+        error: bad.yaml: document 1, line 4: Cohort/a: $.spec.parentName: goes in a circle: a → a; allowed: a
+            tree
         """,
     ),
     Case(
         "cohorts in a circle; who hangs below it is not to blame",
         documents(cohort("below", "a"), cohort("a", "b"), cohort("b", "c"), cohort("c", "a")),
         want="""
-        error: bad.yaml: document 2: Cohort//a: $.spec.parentName: goes in a circle: a → b → c → a; allowed: a
-            tree
-        error: bad.yaml: document 3: Cohort//b: $.spec.parentName: goes in a circle: b → c → a → b; allowed: a
-            tree
-        error: bad.yaml: document 4: Cohort//c: $.spec.parentName: goes in a circle: c → a → b → c; allowed: a
-            tree
+        error: bad.yaml: document 2, line 9: Cohort/a: $.spec.parentName: goes in a circle: a → b → c → a;
+            allowed: a tree
+        error: bad.yaml: document 3, line 14: Cohort/b: $.spec.parentName: goes in a circle: b → c → a → b;
+            allowed: a tree
+        error: bad.yaml: document 4, line 19: Cohort/c: $.spec.parentName: goes in a circle: c → a → b → c;
+            allowed: a tree
         """,
     ),
     Case(
         "a cohort without a parent that limits lending",
         obj(f"{NEWEST} Cohort", f"spec: {{resourceGroups: [{{coveredResources: [cpu], flavors: [{LENDING}]}}]}}"),
         want="""
-        error: bad.yaml: document 1: Cohort//a: $.spec.resourceGroups[0].flavors[0].resources[0].lendingLimit:
-            found "2"; allowed only below a parent
+        error: bad.yaml: document 1, line 4: Cohort/a:
+            $.spec.resourceGroups[0].flavors[0].resources[0].lendingLimit: found 2; allowed only below a parent
         """,
     ),
     Case(
         "a local queue that names no queue",
         obj(f"{NEWEST} LocalQueue", "spec: {stopPolicy: Stop}"),
         want="""
-        error: bad.yaml: document 1: LocalQueue/default/a: $.spec.stopPolicy: found "Stop"; allowed: Hold,
+        error: bad.yaml: document 1, line 4: LocalQueue/default/a: $.spec.stopPolicy: found "Stop"; allowed: Hold,
             HoldAndDrain, None
-        error: bad.yaml: document 1: LocalQueue/default/a: $.spec.clusterQueue: missing; it must be text
+        error: bad.yaml: document 1, line 4: LocalQueue/default/a: $.spec.clusterQueue: missing; it must be text
         """,
     ),
     Case(
@@ -77,7 +78,7 @@ CASES = [
             obj(f"{NEWEST} LocalQueue", "spec: {clusterQueue: tean-a}"), obj(f"{NEWEST} ClusterQueue", name="team-a")
         ),
         want="""
-        warning: bad.yaml: document 1: LocalQueue/default/a: $.spec.clusterQueue: there is no ClusterQueue
+        warning: bad.yaml: document 1, line 4: LocalQueue/default/a: $.spec.clusterQueue: there is no ClusterQueue
             "tean-a", so nothing is admitted through this queue; did you mean "team-a"?
         """,
     ),
@@ -85,30 +86,31 @@ CASES = [
         "a class with a fraction",
         obj(f"{NEWEST} WorkloadPriorityClass", "value: 1.5"),
         want="""
-        error: bad.yaml: document 1: WorkloadPriorityClass//a: $.value: found 1.5; it must be a whole number
-            from -2147483648 to 2147483647
+        error: bad.yaml: document 1, line 4: WorkloadPriorityClass/a: $.value: found 1.5; it must be a whole
+            number from -2147483648 to 2147483647
         """,
     ),
     Case(
         "a workload without pod sets",
         workload(NEWEST, "podSets: []"),
         want="""
-        error: bad.yaml: document 1: Workload/default/w: $.spec.podSets: found []; it must be a list of 1 to 8
+        error: bad.yaml: document 1, line 4: Workload/default/w: $.spec.podSets: found []; it must be a list of 1
+            to 8
         """,
     ),
     Case(
         "a workload of more than its count",
         workload(NEWEST, f"podSets: [{POD_SET[:-1]}, count: 2, minCount: 3}}]"),
         want="""
-        error: bad.yaml: document 1: Workload/default/w: $.spec.podSets[0].minCount: found 3; allowed: at most
-            the count, 2
+        error: bad.yaml: document 1, line 4: Workload/default/w: $.spec.podSets[0].minCount: found 3; allowed: at
+            most the count, 2
         """,
     ),
     Case(
         "a workload of a class that is not there",
         workload(NEWEST, f"podSets: [{POD_SET}], priorityClassRef: {{kind: WorkloadPriorityClass, name: nope}}"),
         want="""
-        error: bad.yaml: document 1: Workload/default/w: $.spec.priorityClassRef.name: there is no
+        error: bad.yaml: document 1, line 4: Workload/default/w: $.spec.priorityClassRef.name: there is no
             WorkloadPriorityClass "nope"
         """,
     ),
@@ -116,25 +118,26 @@ CASES = [
         "a workload of a class of no kind",
         workload(NEWEST, f"podSets: [{POD_SET}], priorityClassRef: {{kind: Priority}}"),
         want="""
-        error: bad.yaml: document 1: Workload/default/w: $.spec.priorityClassRef.kind: found "Priority";
+        error: bad.yaml: document 1, line 4: Workload/default/w: $.spec.priorityClassRef.kind: found "Priority";
             allowed: PriorityClass, WorkloadPriorityClass; did you mean "PriorityClass"?
-        error: bad.yaml: document 1: Workload/default/w: $.spec.priorityClassRef.name: missing; it must be text
+        error: bad.yaml: document 1, line 4: Workload/default/w: $.spec.priorityClassRef.name: missing; it must be
+            text
         """,
     ),
     Case(
         "v1beta1: a workload of a class from nowhere",
         workload(NEWER, f"podSets: [{POD_SET}], priorityClassName: high, priorityClassSource: pod"),
         want="""
-        error: bad.yaml: document 1: Workload/default/w: $.spec.priorityClassSource: found "pod"; allowed: "",
-            kueue.x-k8s.io/workloadpriorityclass, scheduling.k8s.io/priorityclass
+        error: bad.yaml: document 1, line 4: Workload/default/w: $.spec.priorityClassSource: found "pod"; allowed:
+            "", kueue.x-k8s.io/workloadpriorityclass, scheduling.k8s.io/priorityclass
         """,
     ),
     Case(
         "v1beta1: a workload of a class that is not there",
         workload(NEWER, f"podSets: [{POD_SET}], priorityClassName: high"),
         want="""
-        error: bad.yaml: document 1: Workload/default/w: $.spec.priorityClassName: there is no PriorityClass
-            "high"
+        error: bad.yaml: document 1, line 4: Workload/default/w: $.spec.priorityClassName: there is no
+            PriorityClass "high"
         """,
     ),
     Case(
@@ -142,8 +145,8 @@ CASES = [
         workload(NEWEST, f"podSets: [{POD_SET}]")
         + "status: {admission: {clusterQueue: q, podSetAssignments: [{name: mian}]}}\n",
         want="""
-        error: bad.yaml: document 1: Workload/default/w: $.status.admission.podSetAssignments[0].name: found
-            "mian"; allowed: a pod set of the workload: main; did you mean "main"?
+        error: bad.yaml: document 1, line 5: Workload/default/w: $.status.admission.podSetAssignments[0].name:
+            found "mian"; allowed: a pod set of the workload: main; did you mean "main"?
         """,
     ),
 ]

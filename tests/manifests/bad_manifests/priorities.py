@@ -17,7 +17,7 @@ CASES = [
         "no value",
         obj(CLASS),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.value: missing; it must be a whole number from
+        error: bad.yaml: document 1, line 1: PriorityClass/a: $.value: missing; it must be a whole number from
             -2147483648 to 2147483647
         """,
     ),
@@ -25,30 +25,32 @@ CASES = [
         "a value that is a word",
         obj(CLASS, "value: high"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.value: found "high"; it must be a whole number from
-            -2147483648 to 2147483647
+        error: bad.yaml: document 1, line 4: PriorityClass/a: $.value: found "high"; it must be a whole number
+            from -2147483648 to 2147483647
         """,
     ),
     Case(
         "a value beyond 32 bits",
         obj(CLASS, "value: 3000000000"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.value: found 3000000000; it must be a whole number from
-            -2147483648 to 2147483647
+        error: bad.yaml: document 1, line 4: PriorityClass/a: $.value: found 3000000000; it must be a whole
+            number from -2147483648 to 2147483647
         """,
     ),
     Case(
         "a value that is for the system only",
         obj(CLASS, "value: 1000000001"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.value: found 1000000001; allowed: at most 1000000000
+        error: bad.yaml: document 1, line 4: PriorityClass/a: $.value: found 1000000001; allowed: at most
+            1000000000
         """,
     ),
     Case(
         "a misspelt value",
         obj(CLASS, "vlaue: 5"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.value: missing; it must be a whole number from
+        warning: bad.yaml: document 1, line 4: PriorityClass/a: $.vlaue: unknown field; did you mean "value"?
+        error: bad.yaml: document 1, line 1: PriorityClass/a: $.value: missing; it must be a whole number from
             -2147483648 to 2147483647; "vlaue" is no field here
         """,
     ),
@@ -56,7 +58,7 @@ CASES = [
         "a reserved name",
         obj(CLASS, "value: 5", name="system-batch"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//system-batch: $.metadata.name: found "system-batch";
+        error: bad.yaml: document 1, line 3: PriorityClass/system-batch: $.metadata.name: found "system-batch";
             allowed: a name that does not start with system-, which is reserved
         """,
     ),
@@ -64,7 +66,7 @@ CASES = [
         "a system class with another value",
         obj(CLASS, "value: 5", name="system-cluster-critical"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//system-cluster-critical: $.value: found 5; allowed for
+        error: bad.yaml: document 1, line 4: PriorityClass/system-cluster-critical: $.value: found 5; allowed for
             system-cluster-critical: 2000000000
         """,
     ),
@@ -72,15 +74,15 @@ CASES = [
         "a policy that is cut short",
         obj(CLASS, "value: 5\npreemptionPolicy: PreemptLower"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.preemptionPolicy: found "PreemptLower"; allowed: Never,
-            PreemptLowerPriority; did you mean "PreemptLowerPriority"?
+        error: bad.yaml: document 1, line 5: PriorityClass/a: $.preemptionPolicy: found "PreemptLower"; allowed:
+            Never, PreemptLowerPriority; did you mean "PreemptLowerPriority"?
         """,
     ),
     Case(
         "a policy of another API",
         obj(CLASS, "value: 5\npreemptionPolicy: Always"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.preemptionPolicy: found "Always"; allowed: Never,
+        error: bad.yaml: document 1, line 5: PriorityClass/a: $.preemptionPolicy: found "Always"; allowed: Never,
             PreemptLowerPriority
         """,
     ),
@@ -88,8 +90,8 @@ CASES = [
         "a global default in quotes",
         obj(CLASS, 'value: 5\nglobalDefault: "true"'),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.globalDefault: found "true"; it must be true or false;
-            write it without quotes
+        error: bad.yaml: document 1, line 5: PriorityClass/a: $.globalDefault: found "true"; it must be true or
+            false; write it without quotes
         """,
     ),
     Case(
@@ -101,9 +103,9 @@ CASES = [
             )
         ),
         want="""
-        warning: bad.yaml: document 1: PriorityClass//b: $.globalDefault: a is a global default too; the
+        warning: bad.yaml: document 1, line 5: PriorityClass/b: $.globalDefault: a is a global default too; the
             smallest value wins: 5
-        warning: bad.yaml: document 3: PriorityClass//c: $.globalDefault: a is a global default too; the
+        warning: bad.yaml: document 3, line 17: PriorityClass/c: $.globalDefault: a is a global default too; the
             smallest value wins: 5
         """,
     ),
@@ -111,7 +113,7 @@ CASES = [
         "a toleration in seconds with a unit",
         annotated(f"{TOLERATION}/toleration-seconds: 30s"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a:
+        error: bad.yaml: document 1, line 3: PriorityClass/a:
             $.metadata.annotations["preemption-toleration.scheduling.x-k8s.io/toleration-seconds"]: found "30s";
             allowed: a whole number of 64 bits in quotes, such as "10000"
         """,
@@ -120,27 +122,27 @@ CASES = [
         "a toleration without quotes",
         annotated(f"{TOLERATION}/toleration-seconds: 30"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a:
-            $.metadata.annotations["preemption-toleration.scheduling.x-k8s.io/toleration-seconds"]: found 30; it
-            must be text; put it in quotes
+        error: bad.yaml: document 1, line 3: PriorityClass/a:
+            $.metadata.annotations["preemption-toleration.scheduling.x-k8s.io/toleration-seconds"]: found 30; it must
+            be text; put it in quotes
         """,
     ),
     Case(
         "a minimum preemptable priority beyond 32 bits",
         annotated(f'{TOLERATION}/minimum-preemptable-priority: "99999999999"'),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a:
-            $.metadata.annotations["preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority"]:
-            found "99999999999"; allowed: a whole number of 32 bits in quotes, such as "10000"
+        error: bad.yaml: document 1, line 3: PriorityClass/a:
+            $.metadata.annotations["preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority"]: found
+            "99999999999"; allowed: a whole number of 32 bits in quotes, such as "10000"
         """,
     ),
     Case(
         "a misspelt toleration",
         annotated(f'{TOLERATION}/tolerationseconds: "30"'),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a:
-            $.metadata.annotations["preemption-toleration.scheduling.x-k8s.io/tolerationseconds"]: no such
-            property; allowed: preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority,
+        error: bad.yaml: document 1, line 3: PriorityClass/a:
+            $.metadata.annotations["preemption-toleration.scheduling.x-k8s.io/tolerationseconds"]: no such property;
+            allowed: preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority,
             preemption-toleration.scheduling.x-k8s.io/toleration-seconds; did you mean
             "preemption-toleration.scheduling.x-k8s.io/toleration-seconds"?
         """,
@@ -149,7 +151,7 @@ CASES = [
         "allow-preemption that is neither true nor false",
         annotated('yunikorn.apache.org/allow-preemption: "no"'),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a:
+        error: bad.yaml: document 1, line 3: PriorityClass/a:
             $.metadata.annotations["yunikorn.apache.org/allow-preemption"]: found "no"; allowed: "true", "false"
         """,
     ),
@@ -157,21 +159,21 @@ CASES = [
         "allow-preemption that is a boolean",
         annotated("yunikorn.apache.org/allow-preemption: true"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a:
-            $.metadata.annotations["yunikorn.apache.org/allow-preemption"]: found true; it must be text; put it
-            in quotes
+        error: bad.yaml: document 1, line 3: PriorityClass/a:
+            $.metadata.annotations["yunikorn.apache.org/allow-preemption"]: found true; it must be text; put it in
+            quotes
         """,
     ),
     Case(
         "all of a class changed but its description",
         obj(CLASS, "value: 5\npreemptionPolicy: Never\nglobalDefault: true\ndescription: new"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.value: found 5; allowed: 6, as before; of a
+        error: bad.yaml: document 1, line 4: PriorityClass/a: $.value: found 5; allowed: 6, as before; of a
             PriorityClass only the description may change
-        error: bad.yaml: document 1: PriorityClass//a: $.preemptionPolicy: found "Never"; allowed:
+        error: bad.yaml: document 1, line 5: PriorityClass/a: $.preemptionPolicy: found "Never"; allowed:
             "PreemptLowerPriority", as before; of a PriorityClass only the description may change
-        error: bad.yaml: document 1: PriorityClass//a: $.globalDefault: found true; allowed: false, as before;
-            of a PriorityClass only the description may change
+        error: bad.yaml: document 1, line 6: PriorityClass/a: $.globalDefault: found true; allowed: false, as
+            before; of a PriorityClass only the description may change
         """,
         old=obj(CLASS, "value: 6\ndescription: old"),
     ),
@@ -179,8 +181,8 @@ CASES = [
         "a class whose old version cannot be read",
         obj(CLASS, "value: 5"),
         want="""
-        error: old.yaml: document 1: PriorityClass//a: $.value: found "six"; it must be a whole number from
-            -2147483648 to 2147483647
+        error: old.yaml: document 1, line 4: PriorityClass/a: $.value: found "six"; it must be a whole number
+            from -2147483648 to 2147483647
         """,
         old=obj(CLASS, "value: six"),
     ),
@@ -188,7 +190,7 @@ CASES = [
         "a global default beside the one the cluster has",
         obj(CLASS, "value: 7\nglobalDefault: true"),
         want="""
-        warning: bad.yaml: document 1: PriorityClass//a: $.globalDefault: old is a global default too; the
+        warning: bad.yaml: document 1, line 5: PriorityClass/a: $.globalDefault: old is a global default too; the
             smallest value wins: 6
         """,
         old=obj(CLASS, "value: 6\nglobalDefault: true", name="old"),
@@ -197,8 +199,8 @@ CASES = [
         "a pod of a class that neither the files nor the cluster have",
         documents(pod("priorityClassName: high"), pod("priorityClassName: hihg", name="b")),
         want="""
-        error: bad.yaml: document 2: Pod/default/b: $.spec.priorityClassName: there is no PriorityClass "hihg";
-            did you mean "high"?
+        error: bad.yaml: document 2, line 9: Pod/default/b: $.spec.priorityClassName: there is no PriorityClass
+            "hihg"; did you mean "high"?
         """,
         old=obj(CLASS, "value: 6", name="high"),
     ),

@@ -1,4 +1,4 @@
-"""Fields that the API does not have: only `--strict` minds."""
+"""Fields that the API does not have: a warning, and an error with `--strict`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CASES = [
         "misspelt at the top",
         obj(CLASS, "value: 5\npreemptionpolicy: Never"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.preemptionpolicy: unknown field; did you mean
+        error: bad.yaml: document 1, line 5: PriorityClass/a: $.preemptionpolicy: unknown field; did you mean
             "preemptionPolicy"?
         """,
         strict=True,
@@ -20,7 +20,7 @@ CASES = [
         "something that is nowhere near",
         obj(CLASS, "value: 5\nspec: {}"),
         want="""
-        error: bad.yaml: document 1: PriorityClass//a: $.spec: unknown field
+        error: bad.yaml: document 1, line 5: PriorityClass/a: $.spec: unknown field
         """,
         strict=True,
     ),
@@ -28,7 +28,7 @@ CASES = [
         "misspelt in the metadata",
         obj("v1 Node").replace("{name: a}", "{name: a, lables: {a: b}}"),
         want="""
-        error: bad.yaml: document 1: Node//a: $.metadata.lables: unknown field; did you mean "labels"?
+        error: bad.yaml: document 1, line 3: Node/a: $.metadata.lables: unknown field; did you mean "labels"?
         """,
         strict=True,
     ),
@@ -36,10 +36,10 @@ CASES = [
         "misspelt deep in a list",
         obj("v1 Pod", "spec: {containers: [{name: c, resources: {request: {cpu: 1}}}, {name: d, resource: {}}]}"),
         want="""
-        error: bad.yaml: document 1: Pod/default/a: $.spec.containers[0].resources.request: unknown field; did
-            you mean "requests"?
-        error: bad.yaml: document 1: Pod/default/a: $.spec.containers[1].resource: unknown field; did you mean
-            "resources"?
+        error: bad.yaml: document 1, line 4: Pod/default/a: $.spec.containers[0].resources.request: unknown field;
+            did you mean "requests"?
+        error: bad.yaml: document 1, line 4: Pod/default/a: $.spec.containers[1].resource: unknown field; did you
+            mean "resources"?
         """,
         strict=True,
     ),
@@ -47,7 +47,8 @@ CASES = [
         "at the wrong level",
         obj("v1 Pod", "spec: {containers: [{name: c}]}\npriorityClassName: high"),
         want="""
-        error: bad.yaml: document 1: Pod/default/a: $.priorityClassName: unknown field
+        error: bad.yaml: document 1, line 5: Pod/default/a: $.priorityClassName: unknown field; did you mean
+            $.spec.priorityClassName?
         """,
         strict=True,
     ),
@@ -55,9 +56,10 @@ CASES = [
         "beside a mistake that everybody minds",
         pod("priorty: 5, priority: high"),
         want="""
-        error: bad.yaml: document 1: Pod/default/a: $.spec.priorty: unknown field; did you mean "priority"?
-        error: bad.yaml: document 1: Pod/default/a: $.spec.priority: found "high"; it must be a whole number
-            from -2147483648 to 2147483647
+        error: bad.yaml: document 1, line 4: Pod/default/a: $.spec.priorty: unknown field; did you mean
+            "priority"?
+        error: bad.yaml: document 1, line 4: Pod/default/a: $.spec.priority: found "high"; it must be a whole
+            number from -2147483648 to 2147483647
         """,
         strict=True,
     ),
@@ -65,7 +67,7 @@ CASES = [
         "in the second item of a List",
         "apiVersion: v1\nkind: NodeList\nitems: [{metadata: {name: a}}, {metadata: {name: b}, specs: {}}]\n",
         want="""
-        error: bad.yaml: document 1, item 2: Node//b: $.specs: unknown field; did you mean "spec"?
+        error: bad.yaml: document 1, item 2, line 3: Node/b: $.specs: unknown field; did you mean "spec"?
         """,
         strict=True,
     ),
@@ -73,7 +75,7 @@ CASES = [
         "in JSON",
         '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "stauts": {}}',
         want="""
-        error: bad.json: document 1: Node//a: $.stauts: unknown field; did you mean "status"?
+        error: bad.json: document 1, line 1: Node/a: $.stauts: unknown field; did you mean "status"?
         """,
         strict=True,
         file="bad.json",

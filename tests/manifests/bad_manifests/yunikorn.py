@@ -27,45 +27,45 @@ CASES = [
         "a guarantee above the maximum",
         queues(queue("a", "{vcore: 5, memory: 1Gi}", most="{vcore: 4500m, memory: 1Gi}")),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].resources.guaranteed.vcore: found 5; allowed: at most its
-            maximum, 4500m
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].resources.guaranteed.vcore: found 5; allowed: at most its maximum,
+            4500m
         """,
     ),
     Case(
         "a maximum above that of the parent",
         queues(queue("a", "{}", queue("b", "{}", most="{vcore: 5}"), most="{vcore: 4}")),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].queues[0].resources.max.vcore: found 5; allowed: at most the
-            maximum of its parent, 4
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].queues[0].resources.max.vcore: found 5; allowed: at most the maximum
+            of its parent, 4
         """,
     ),
     Case(
         "a guarantee above the maximum of the parent",
         queues(queue("a", "{}", queue("b", "{vcore: 5}"), most="{vcore: 4}")),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].queues[0].resources.guaranteed.vcore: found 5; allowed: at most
-            the maximum of its parent, 4
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].queues[0].resources.guaranteed.vcore: found 5; allowed: at most the
+            maximum of its parent, 4
         """,
     ),
     Case(
         "children that guarantee more than the parent may use",
         queues(queue("a", "{}", queue("b", "{memory: 3Gi}"), queue("c", "{memory: 3Gi}"), most="{memory: 4Gi}")),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].queues: guarantee 6Gi memory in all; allowed: at most the
-            maximum of a, 4Gi
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].queues: guarantee 6Gi memory in all; allowed: at most the maximum of
+            a, 4Gi
         """,
     ),
     Case(
         "children that guarantee more than the parent does",
         queues(queue("a", "{vcore: 2}", queue("b", "{vcore: 3}"), most="{vcore: 9}")),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].queues: guarantee 3 vcore in all; allowed: at most the guarantee
-            of a, 2
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].queues: guarantee 3 vcore in all; allowed: at most the guarantee of a,
+            2
         """,
     ),
     Case(
@@ -74,7 +74,7 @@ CASES = [
             queue("a", "{}", queue("b", "{}", queue("c", "{vcore: 3}"), queue("d", "{vcore: 3}")), most="{vcore: 4}")
         ),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
             $.partitions[0].queues[0].queues[0].queues[0].queues: guarantee 6 vcore in all; allowed: at most the
             maximum above b, 4
         """,
@@ -83,51 +83,53 @@ CASES = [
         "one guarantee that is too large for everything above it: one error",
         queues(queue("a", "{}", queue("b", "{vcore: 9}", most="{vcore: 5}"), most="{vcore: 6}")),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].queues[0].resources.guaranteed.vcore: found 9; allowed: at most
-            its maximum, 5
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].queues[0].resources.guaranteed.vcore: found 9; allowed: at most its
+            maximum, 5
         """,
     ),
     Case(
         "a maximum on root",
         "partitions: [{name: default, queues: [{name: root, resources: {max: {vcore: 5}}}]}]\n",
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].queues[0].resources.max:
-            set on root; allowed: nothing, the maximum of root is what the nodes have
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].resources.max: set on root; allowed: nothing, the maximum of root is what the
+            nodes have
         """,
     ),
     Case(
         "root beside another queue",
         "partitions: [{name: default, queues: [{name: root}, {name: other}]}]\n",
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].queues: root beside other
-            queues; allowed: one root with all other queues below it, or no root at all
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].queues: root beside
+            other queues; allowed: one root with all other queues below it, or no root at all
         """,
     ),
     Case(
         "queues of one name, whatever the case, and a name with a space",
         queues("{name: a}", "{name: A}", '{name: "b c"}'),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].queues[0].queues[1].name:
-            found "a" a second time; allowed: each name once
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].queues[0].queues[2].name:
-            found "b c"; allowed: 1 to 64 letters, digits, _, -, :, #, / and @
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[1].name: found "a" a second time; allowed: each name once
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[2].name: found "b c"; allowed: 1 to 64 letters, digits, _, -, :, #, / and
+            @
         """,
     ),
     Case(
         "a queue without a name",
         queues("{resources: {}}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].queues[0].queues[0].name:
-            missing; it must be text
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].name: missing; it must be text
         """,
     ),
     Case(
         "queues that are an object",
         "partitions: [{name: default, queues: {name: root}}]\n",
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].queues: found an object;
-            it must be a list
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].queues: found an
+            object; it must be a list
         """,
     ),
     Case(
@@ -136,24 +138,24 @@ CASES = [
             "{name: a, properties: {preemption.policy: fenced, priority.policy: fance, application.sort.policy: lifo}}"
         ),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].properties["preemption.policy"]: found "fenced"; allowed:
-            default, fence, disabled; did you mean "fence"?
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].properties["priority.policy"]: found "fance"; allowed: default,
-            fence; did you mean "fence"?
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].properties["application.sort.policy"]: found "lifo"; allowed:
-            fifo, fair, stateaware; did you mean "fifo"?
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["preemption.policy"]: found "fenced"; allowed: default,
+            fence, disabled; did you mean "fence"?
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["priority.policy"]: found "fance"; allowed: default, fence;
+            did you mean "fence"?
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["application.sort.policy"]: found "lifo"; allowed: fifo,
+            fair, stateaware; did you mean "fifo"?
         """,
     ),
     Case(
         "a priority offset that is no number",
         queues("{name: a, properties: {priority.offset: high}}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].properties["priority.offset"]: found "high"; allowed: a whole
-            number, such as "100"
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["priority.offset"]: found "high"; allowed: a whole number,
+            such as "100"
         """,
     ),
     Case(
@@ -164,40 +166,40 @@ CASES = [
             "{name: c, properties: {preemption.delay: 30}}",
         ),
         want="""
-        warning: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].properties["preemption.delay"]: found "soon"; allowed: a
-            duration above 0 such as 45s or 1m30s; 30s is used
-        warning: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[1].properties["preemption.delay"]: found "0s"; allowed: a duration
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["preemption.delay"]: found "soon"; allowed: a duration
             above 0 such as 45s or 1m30s; 30s is used
-        warning: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[2].properties["preemption.delay"]: found "30"; allowed: a duration
-            above 0 such as 45s or 1m30s; 30s is used
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[1].properties["preemption.delay"]: found "0s"; allowed: a duration above
+            0 such as 45s or 1m30s; 30s is used
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[2].properties["preemption.delay"]: found 30; allowed: a duration above 0
+            such as 45s or 1m30s; 30s is used
         """,
     ),
     Case(
         "a delay for quota that is no duration",
         queues("{name: a, properties: {quota.preemption.delay: -5s}}"),
         want="""
-        warning: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].properties["quota.preemption.delay"]: found "-5s"; allowed: a
-            duration such as 45s or 1m30s; this queue's quota is not enforced by preemption
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["quota.preemption.delay"]: found "-5s"; allowed: a duration
+            such as 45s or 1m30s; this queue's quota is not enforced by preemption
         """,
     ),
     Case(
         "a property that is misspelt",
         queues("{name: a, properties: {preemption.polcy: fence}}"),
         want="""
-        warning: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].properties["preemption.polcy"]: no such property; ignored; did
-            you mean "preemption.policy"?
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["preemption.polcy"]: no such property; ignored; did you
+            mean "preemption.policy"?
         """,
     ),
     Case(
         "a property that is a list",
         queues("{name: a, properties: {preemption.policy: [fence]}}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
             $.partitions[0].queues[0].queues[0].properties["preemption.policy"]: found a list; it must be text
         """,
     ),
@@ -205,101 +207,101 @@ CASES = [
         "a child template with all of it wrong",
         queues(f"{{name: a, parent: true, childtemplate: {{properties: {{preemption.delay: never}}, {BOUNDS}}}}}"),
         want="""
-        warning: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].childtemplate.properties["preemption.delay"]: found "never";
-            allowed: a duration above 0 such as 45s or 1m30s; 30s is used
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].childtemplate.resources.guaranteed.vcore: found 2; allowed: at
-            most its maximum, 1
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].childtemplate.properties["preemption.delay"]: found "never"; allowed:
+            a duration above 0 such as 45s or 1m30s; 30s is used
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].childtemplate.resources.guaranteed.vcore: found 2; allowed: at most
+            its maximum, 1
         """,
     ),
     Case(
         "limits for nobody, of nothing",
         queues("{name: a, limits: [{users: [bob]}, {maxapplications: 5}]}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].limits[0]: limits nothing; allowed: maxresources,
-            maxapplications, or both
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].limits[1]: names neither users nor groups; allowed: at least one
-            of them
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[0]: limits nothing; allowed: maxresources, maxapplications, or
+            both
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[1]: names neither users nor groups; allowed: at least one of
+            them
         """,
     ),
     Case(
         "quantities that are none",
         queues("{name: a, resources: {guaranteed: {vcore: lots, memory: -5}, max: 5}}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].resources.guaranteed.vcore: not a quantity: found "lots";
-            allowed: a number with an optional suffix, such as 500m, 2, 1.5, 1e3, 128Mi or 10G
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].resources.guaranteed.memory: negative: found -5; allowed: zero
-            or more
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].resources.max: not a map of quantities: found 5; allowed: names
-            and quantities, such as {cpu: 500m}
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].resources.guaranteed.vcore: not a quantity: found "lots"; allowed: a
+            number with an optional suffix, such as 500m, 2, 1.5, 1e3, 128Mi or 10G
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].resources.guaranteed.memory: negative: found -5; allowed: zero or more
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].resources.max: not a map of quantities: found 5; allowed: names and
+            quantities, such as {cpu: 500m}
         """,
     ),
     Case(
         "a guarantee that is a list",
         queues("{name: a, resources: {guaranteed: [ab]}}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].resources.guaranteed: not a map of quantities: found a list;
-            allowed: names and quantities, such as {cpu: 500m}
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].resources.guaranteed: not a map of quantities: found a list; allowed:
+            names and quantities, such as {cpu: 500m}
         """,
     ),
     Case(
         "cpu under both of its names",
         queues("{name: a, resources: {guaranteed: {vcore: 3, cpu: 3}}}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
-            $.partitions[0].queues[0].queues[0].resources.guaranteed.cpu: cpu is named twice: found 3; allowed:
-            either vcore or cpu
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].resources.guaranteed.cpu: cpu is named twice: found 3; allowed: either
+            vcore or cpu
         """,
     ),
     Case(
         "preemption switched on with a word",
         'partitions: [{name: default, preemption: {enabled: "yes"}, queues: [{name: root}]}]\n',
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].preemption.enabled: found
-            "yes"; it must be true or false
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].preemption.enabled:
+            found "yes"; it must be true or false
         """,
     ),
     Case(
         "no partitions",
         "partitions: []\n",
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions: found []; it must be a list
-            of at least 1
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions: found []; it must be a
+            list of at least 1
         """,
     ),
     Case(
         "partitions that are a number",
         "partitions: 5\n",
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions: found 5; it must be a list
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions: found 5; it must be a
+            list
         """,
     ),
     Case(
         "a partition without queues, twice",
         "partitions: [{name: default}, {name: default}]\n",
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[1].name: found "default" a
-            second time; allowed: each name once
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[0].queues: missing; it must
-            be a list of at least 1
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml: $.partitions[1].queues: missing; it must
-            be a list of at least 1
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[1].name: found
+            "default" a second time; allowed: each name once
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].queues: missing; it
+            must be a list of at least 1
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[1].queues: missing; it
+            must be a list of at least 1
         """,
     ),
     Case(
         "fields that YuniKorn does not have",
         queues("{name: a, propertys: {}, submitACL: '*'}"),
         want="""
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
             $.partitions[0].queues[0].queues[0].propertys: unknown field; did you mean "properties"?
-        error: bad.yaml: document 1: QueueConfiguration//queues.yaml:
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
             $.partitions[0].queues[0].queues[0].submitACL: unknown field; did you mean "submitacl"?
         """,
         strict=True,
@@ -308,8 +310,8 @@ CASES = [
         "no YAML in the ConfigMap",
         config("partitions:\n- name: [\n"),
         want="""
-        error: bad.yaml: document 1: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"]: line 3 of it:
-            not YAML: while parsing a flow node, did not find expected node content; close every [ and {, with
+        error: bad.yaml: document 1, line 5: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"]: line 3 of
+            it: not YAML: while parsing a flow node, did not find expected node content; close every [ and {, with
             commas between
         """,
     ),
@@ -317,15 +319,15 @@ CASES = [
         "a key twice in the ConfigMap",
         config("partitions: []\npartitions: []\n"),
         want="""
-        error: bad.yaml: document 1: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"]: line 2 of it:
-            the key "partitions" is named twice
+        error: bad.yaml: document 1, line 5: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"]: line 2 of
+            it: the key "partitions" is named twice
         """,
     ),
     Case(
         "text in the ConfigMap",
         config("hello\n"),
         want="""
-        error: bad.yaml: document 1: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"].partitions:
+        error: bad.yaml: document 1, line 6: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"].partitions:
             missing; it must be a list of partitions
         """,
     ),
@@ -333,7 +335,7 @@ CASES = [
         "queues without partitions in the ConfigMap",
         config("queues: []\n"),
         want="""
-        error: bad.yaml: document 1: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"].partitions:
+        error: bad.yaml: document 1, line 6: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"].partitions:
             missing; it must be a list of partitions
         """,
     ),
@@ -341,8 +343,8 @@ CASES = [
         "partitions that are a number in the ConfigMap",
         config("partitions: 5\n"),
         want="""
-        error: bad.yaml: document 1: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"].partitions: found
-            5; it must be a list
+        error: bad.yaml: document 1, line 6: ConfigMap/default/yunikorn-configs: $.data["queues.yaml"].partitions:
+            found 5; it must be a list
         """,
     ),
     Case(
@@ -351,21 +353,20 @@ CASES = [
             queues("{name: a, resources: {guaranteed: {vcore: 5}, max: {vcore: 4}}, properties: {preemption.delay: x}}")
         ),
         want="""
-        warning: bad.yaml: document 1: ConfigMap/default/yunikorn-configs:
+        warning: bad.yaml: document 1, line 6: ConfigMap/default/yunikorn-configs:
             $.data["queues.yaml"].partitions[0].queues[0].queues[0].properties["preemption.delay"]: found "x";
             allowed: a duration above 0 such as 45s or 1m30s; 30s is used
-        error: bad.yaml: document 1: ConfigMap/default/yunikorn-configs:
-            $.data["queues.yaml"].partitions[0].queues[0].queues[0].resources.guaranteed.vcore: found 5;
-            allowed: at most its maximum, 4
+        error: bad.yaml: document 1, line 6: ConfigMap/default/yunikorn-configs:
+            $.data["queues.yaml"].partitions[0].queues[0].queues[0].resources.guaranteed.vcore: found 5; allowed: at
+            most its maximum, 4
         """,
     ),
     Case(
         "an unknown field in the ConfigMap",
         config(queues("{name: a, resource: {}}")),
         want="""
-        error: bad.yaml: document 1: ConfigMap/default/yunikorn-configs:
-            $.data["queues.yaml"].partitions[0].queues[0].queues[0].resource: unknown field; did you mean
-            "resources"?
+        error: bad.yaml: document 1, line 6: ConfigMap/default/yunikorn-configs:
+            $.data["queues.yaml"].partitions[0].queues[0].queues[0].resource: unknown field; did you mean "resources"?
         """,
         strict=True,
     ),

@@ -24,13 +24,16 @@ def on(name: str, priority: int, cpu: str, where: str = "m1", **more: object) ->
     return binding(name, priority=priority, cpu=cpu, on={where: 1}, **more)  # type: ignore[arg-type]
 
 
+GATE = "PriorityBasedPreemptiveScheduling"
+
+
 # The trigger
 
 
 @pytest.mark.parametrize(
     ("preemptor", "gates", "want"),
     [
-        (HIGH, {}, "the gate PriorityBasedPreemptiveScheduling is off"),
+        (HIGH, {}, f"the feature gate {GATE} is off (--feature-gates {GATE}=true turns it on)"),
         (binding("high", priority=10, policy="Never", cpu="5"), None, "its preemption policy is Never"),
         (binding("high", priority=10, policy=None, cpu="5"), None, "its preemption policy is Never"),
     ],
@@ -39,7 +42,7 @@ def test_a_binding_that_may_not_preempt_stays_pending(preemptor: Dict, gates: di
     made = decide(cluster(used="10"), on("low", 0, "5"), preemptor, gates=gates)
     assert (made.outcome, made.victims) == ("Unschedulable", [])
     assert want in made.message
-    assert decision(made).obstacles == {"m1": "short of 5 cpu"}
+    assert decision(made).obstacles == {"m1": "insufficient room: it is short of 5 cpu for 1 replica"}
 
 
 def test_a_cluster_scoped_binding_neither_preempts_nor_makes_way() -> None:
@@ -91,8 +94,13 @@ def test_another_schedulers_bindings_are_never_touched() -> None:
     assert made.outcome == "Unschedulable"
     answer = decision(made)
     assert answer.spared[0]["rule"] == "OtherScheduler"
-    assert answer.spared[0]["message"] == "gpu-scheduler has placed it, and default-scheduler leaves that alone"
-    assert answer.obstacles == {"m1": "short of 5 cpu, with nobody who may be asked to make way"}
+    assert (
+        answer.spared[0]["message"]
+        == "gpu-scheduler has placed it, and default-scheduler does not preempt what others placed"
+    )
+    assert answer.obstacles == {
+        "m1": "insufficient room: it is short of 5 cpu for 1 replica, and no binding there may be preempted"
+    }
 
 
 def test_two_schedulers_cannot_preempt_in_circles() -> None:

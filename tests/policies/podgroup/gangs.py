@@ -10,7 +10,9 @@ from tests.builders.pods import in_workload, node, pod, pod_group, priority_clas
 
 Dict = dict[str, Any]
 NOW = "2026-01-01T12:00:00Z"
-GATES = {"GenericWorkload": True, "CompositePodGroup": True, "PodGroupPreemptionPolicy": True}
+GATES = dict.fromkeys(
+    ("GenericWorkload", "CompositePodGroup", "PodGroupPreemptionPolicy", "TopologyAwareWorkloadScheduling"), True
+)
 CLASSES = [priority_class(name, value) for name, value in (("low", 10), ("middle", 50), ("high", 100))]
 JOB, WORKLOAD_JOB = "PodGroup/default/job", "Workload/default/job"
 LEAVING: Dict = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}

@@ -127,7 +127,7 @@ def test_nobody_makes_way_for_a_part_of_a_gang() -> None:
     others = [running("a", "n1"), running("b", "n2"), running("c", "n3", 1000)]
     decision = decide(nodes(3), others, gang(3))
     assert (decision.outcome, decision.victims) == ("Unschedulable", [])
-    assert "2 of the 3 pods it needs would get a place" in decision.message
+    assert "2 of the 3 pods it needs would fit" in decision.message
     assert "8 of the 12 cpu needed" in decision.message
 
 
@@ -136,7 +136,12 @@ def test_a_shortage_counts_what_only_some_members_ask_for() -> None:
     members[1]["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "2"
     hosts = [node("n1", requests={"example.com/gpu": "1"})]
     decision = decide(hosts, running("a", "n1", cpu="3"), group, members)
-    assert "1 of the 2 example.com/gpu needed" in decision.message
+    assert "Pod/default/job-2 needs 2 example.com/gpu; the largest node, n1, has 1: it can never" in decision.message
+
+    hosts = [node("n1", requests={"example.com/gpu": "2"})]
+    holder = running("a", "n1", 1000, cpu="1")
+    holder["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "1"
+    assert "1 of the 2 example.com/gpu needed" in decide(hosts, holder, group, members).message
 
 
 def test_less_than_the_whole_gang_is_enough_and_the_rest_comes_where_it_lawfully_can() -> None:

@@ -221,7 +221,10 @@ def test_members_that_ask_for_nothing_only_take_their_slots() -> None:
 def test_a_resource_that_nobody_has_is_a_shortage() -> None:
     group, member = gang(1, cpu="1")
     member["spec"]["containers"][0]["resources"]["requests"] = {"example.com/quantum": "1"}
-    assert "0 of the 1 example.com/quantum needed" in decide(nodes(1), running("a", "n1"), group, member).message
+    assert (
+        "needs 1 example.com/quantum; the largest node, n1, has 0"
+        in decide(nodes(1), running("a", "n1"), group, member).message
+    )
 
 
 def test_a_search_that_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:

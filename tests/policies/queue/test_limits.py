@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 import reprieve
+from reprieve.configuration import Settings
+from reprieve.manifests.loading import load_objects
+from reprieve.planning.planner import Planner
 from reprieve.planning.result import Result
 from tests.builders.pods import Dict, node
 from tests.builders.queues import NOW, OPTED_OUT, in_queue, queues, tree
@@ -73,3 +79,43 @@ def test_in_a_cycle_those_who_went_are_gone_for_who_is_pending() -> None:
     result = plan(running("root.a", "a1", "a2"), waiting, config=config)
     assert gone(result) == {"root.a": ["a2"]}
     assert result.admitted == ["Pod/default/waits"]
+
+
+# One queue, asked by its name
+
+
+def test_a_queue_is_asked_by_the_name_that_decisions_give_it() -> None:
+    config = lowered(tree("p", tree("a", most={"vcore": "2"}, **DELAY), tree("b"), most={"vcore": "2"}, **DELAY))
+    objects = [config, node("n1", cpu="40"), *running("root.p.a", "a1", "a2", "a3"), *running("root.p.b", "b1")]
+    whole = reprieve.plan(objects, now=NOW)
+    for name in ("root.p.a", "root.p"):
+        for asked in (f"Queue//{name}", f"Queue/{name}", {"kind": "Queue", "name": name}):
+            made = reprieve.plan(objects, preemptor=asked, now=NOW).decision
+            assert made == next(other for other in whole.decisions if other.preemptor == f"Queue//{name}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "want"),
+    [
+        ("Queue//root.b", "root.b has no quota.preemption.delay"),
+        ("Queue//root.aa", 'there is no Queue//root.aa among what was read; did you mean "Queue//root.a"?'),
+    ],
+)
+def test_a_queue_that_nothing_can_be_decided_for_is_told_so(asked: str, want: str) -> None:
+    config = lowered(tree("a", most={"vcore": "1"}, **DELAY), tree("b"))
+    with pytest.raises(reprieve.InvalidInput) as refused:
+        reprieve.plan([config, node("n1"), *running("root.a", "a1")], preemptor=asked, now=NOW)
+    assert want in str(refused.value)
+
+
+def test_what_another_scheduler_has_placed_is_for_that_one_to_take() -> None:
+    config = lowered(tree("a", most={"vcore": "2"}, **DELAY))
+    theirs = in_queue("theirs", "root.a", node="n1", minutes=1, spec={"schedulerName": "volcano"})
+    loaded = load_objects([config, node("n1", cpu="40"), *running("root.a", "a1", "a2", "a3"), theirs])
+    moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    assert gone(Planner(loaded, Settings(), moment).cycle()) == {"root.a": ["a3", "theirs"]}
+    ours = Planner(loaded, Settings(), moment, names=frozenset({"default-scheduler"})).cycle()
+    assert gone(ours) == {"root.a": ["a2", "a3"]}, "as much is freed, by others"
+    assert [item["rule"] for item in ours.decisions[0].spared if item["unit"] == "Pod/default/theirs"] == [
+        "OtherScheduler"
+    ]

@@ -172,6 +172,18 @@ def test_who_leaves_below_a_maximum_is_waited_for_wherever_it_runs() -> None:
     assert (made.outcome, made.waiting_for) == ("Wait", ["Pod/default/leaves"])
 
 
+def test_who_is_leaving_already_counts_and_only_the_rest_is_asked() -> None:
+    running = [*low("leaves", deleted="2026-01-01T11:59:00Z"), *low("x", "y")]
+    made = decide(TWO, node("n1", cpu="3"), running, in_queue("ask", "root.a", cpu="2", minutes=5))
+    assert (made.outcome, len(made.victims), made.waiting_for) == ("Preempt", 1, ["Pod/default/leaves"])
+
+
+def test_a_pod_of_a_daemon_set_counts_on_who_is_leaving_already() -> None:
+    running = [*low("leaves", deleted="2026-01-01T11:59:00Z"), *low("x", "y")]
+    made = decide(TWO, node("n1", cpu="3"), running, in_queue("ask", "root.a", cpu="2", daemon_on="n1"))
+    assert (made.outcome, len(made.victims), made.waiting_for) == ("Preempt", 1, ["Pod/default/leaves"])
+
+
 # Law 1, and the choice of a node
 
 
@@ -193,7 +205,7 @@ def test_of_nodes_that_cost_the_same_the_one_with_the_nearer_queues_is_chosen() 
 
 def test_the_plan_says_when_somebody_goes_who_asked_to_be_spared() -> None:
     made = decide(TWO, node("n1", cpu="1"), low("keep", annotations=OPTED_OUT), ASK)
-    assert "no other way (law 1)" in made.victims[0]["message"]
+    assert "no alternative (law 1)" in made.victims[0]["message"]
 
 
 # A pod that must run on one node
@@ -286,4 +298,4 @@ def test_a_refusal_quotes_its_law_and_says_that_nobody_is_asked() -> None:
 
 def test_nobody_in_reach_says_how_many_each_law_protects() -> None:
     made = decide(TWO, node("n1", cpu="2"), low("x", "y", priority=5), ASK)
-    assert made.message.endswith("HigherPriority protects 2.")
+    assert made.message.endswith("none of its pods may be preempted (2 are of higher priority).")

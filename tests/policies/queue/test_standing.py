@@ -22,7 +22,7 @@ from reprieve.policies.registry import Policies
 from reprieve.world import World
 from tests.builders.queues import NOON, at, decide_for, policies_over
 from tests.generators.queues import Features, queue_world
-from tests.reference.queue_laws import over_guarantee, priority_bound
+from tests.reference.queue_laws import only_shares, over_guarantee, priority_bound
 
 EXAMPLES = int(os.environ.get("QUEUE_EXAMPLES", "60"))
 often = settings(max_examples=EXAMPLES)
@@ -69,6 +69,7 @@ def test_every_pod_may_be_asked_or_not_as_the_laws_say(seed: int) -> None:
                 and view.top in queue.path
                 and not queue.disabled
                 and over_guarantee(queue, view)
+                and not only_shares(facts, queue, view)
                 and facts.priority <= priority_bound(queue, view)
                 and laws.falls_below(facts, queue, view) is None
             )

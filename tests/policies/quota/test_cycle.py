@@ -123,6 +123,91 @@ def test_nobody_borrows_after_a_non_borrower_where_the_settings_follow_the_seed(
     assert names(result.admitted) == want
 
 
+def test_who_waits_for_its_own_queue_is_no_borrower() -> None:
+    """`stuck` is within the nominal quota, which its own queue uses: it reserves that, and it has its turn first."""
+    objects = [
+        *queue("a", CPU4, cohort="all"),
+        *queue("b", {"default": {"cpu": 2}}, cohort="all"),
+        workload("own", "a", on="default", cpu=3, priority=9),
+        workload("stuck", "a", cpu=4),
+        workload("guest", "b", on="default", cpu=2),
+        workload("borrower", "b", cpu=1, priority=9, created="2026-01-01T08:00:00Z"),
+    ]
+    for config in (None, {"quota": {"stopBorrowingAfterNonBorrower": True}}):
+        result = one_cycle(*objects, config=config)
+        assert (names(result.order), result.admitted) == (["stuck", "borrower"], [])
+    wants_more = [item for item in objects if item["metadata"]["name"] != "stuck"]
+    more = workload("stuck", "a", cpu=5)
+    assert names(one_cycle(*wants_more, more, config={"quota": {"stopBorrowingAfterNonBorrower": True}}).admitted) == [
+        "borrower"
+    ]
+
+
+def test_a_single_decision_is_the_one_of_the_cycle() -> None:
+    """Alone, the borrower would fit; but what it would borrow is reserved."""
+    objects = [
+        *queue("a", CPU4, cohort="all"),
+        *queue("b", {"default": {"cpu": 2}}, cohort="all"),
+        workload("own", "a", on="default", cpu=3, priority=9),
+        workload("stuck", "a", cpu=4),
+        workload("guest", "b", on="default", cpu=2),
+        workload("borrower", "b", cpu=1),
+    ]
+    (made,) = one_cycle(*objects, preemptor="Workload/default/borrower").decisions
+    assert made.outcome == "Wait"
+    assert "reserved for workloads that are pending in a" in made.message
+
+
+@pytest.mark.parametrize(("strategy", "want"), [("StrictFIFO", []), ("BestEffortFIFO", ["small"])])
+def test_a_turn_is_passed_on_where_the_queue_is_not_strict(strategy: str, want: list[str]) -> None:
+    result = one_cycle(
+        *queue("a", CPU4, queueingStrategy=strategy),
+        workload("own", "a", on="default", cpu=3, priority=9),
+        workload("large", "a", cpu=4, priority=5),
+        workload("small", "a", cpu=1),
+    )
+    assert names(result.admitted) == want
+
+
+def test_those_behind_preempt_only_where_nothing_else_was_done() -> None:
+    objects = [
+        *queue("a", CPU4, cohort="all", within="LowerPriority"),
+        *queue("b", CPU4, cohort="all"),
+        workload("own", "a", on="default", cpu=2, priority=9),
+        workload("weak", "a", on="default", cpu=2),
+        workload("guest", "b", on="default", cpu=3),
+        workload("large", "a", cpu=4, priority=8),
+        workload("second", "a", cpu=2, priority=5),
+    ]
+    assert victims(one_cycle(*objects)) == ["weak"]
+    result = one_cycle(*objects, workload("fits", "b", cpu=1))
+    assert (names(result.admitted), victims(result)) == (["fits"], [])
+
+
+def test_a_strict_head_stays_head_while_it_waits_to_be_queued_again() -> None:
+    waiting = workload("waiting", "a", cpu=1, priority=5)
+    waiting["status"] = {
+        "conditions": [condition("Evicted", "2026-01-01T11:59:00Z", reason="PodsReadyTimeout")],
+        "requeueState": {"count": 1, "requeueAt": "2026-01-01T12:30:00Z"},
+    }
+    objects = [*queue("a", CPU4, queueingStrategy="StrictFIFO"), waiting, workload("next", "a", cpu=1)]
+    assert one_cycle(*objects).admitted == []
+
+
+def test_what_a_workload_holds_gives_it_the_first_turn_in_a_plan_too() -> None:
+    """It has preempted, so nobody else gets the quota; and it gets no more pods than it has preempted for."""
+    hold = '{"preemptor":"Workload/default/mine","policy":"quota","counts":{"main":2}}'
+    mine = workload("mine", "a", cpu=1, count=4, least=1, annotations={"reprieve.scheduling/hold": hold})
+    objects = [
+        *queue("a", CPU4, cohort="all"),
+        *queue("b", NO_CPU, cohort="all"),
+        workload("guest", "b", cpu=4, priority=9),
+    ]
+    result = one_cycle(*objects, mine)
+    assert names(result.order) == ["mine", "guest"]
+    assert result.counts == {"Workload/default/mine": {"main": 2}}
+
+
 def test_a_workload_of_a_namespace_that_is_not_taken_holds_up_those_behind_it() -> None:
     selector = {"matchLabels": {"team": "a"}}
     foreign = workload("foreign", "a", cpu=1, priority=5)

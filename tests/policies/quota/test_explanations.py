@@ -177,4 +177,4 @@ def test_whoever_makes_way_for_an_earlier_head_is_nobody_s_candidate_any_more() 
 
 def test_a_head_for_whom_the_victims_of_others_are_enough_asks_nobody() -> None:
     first, second = told(*TWO_RECLAIM, workload("guest", "c", on="default", cpu=8))
-    assert (first, second) == ({}, {"guest": reasons.NobodyAsked("NotYet")})
+    assert (first, second) == ({}, {"guest": reasons.NobodyAsked("Turn")})

@@ -60,7 +60,7 @@ def test_a_victim_is_told_why_and_leaves_as_slowly_as_it_says() -> None:
         victim, preemptor = await plane.record("low"), await plane.record("high")
         target = condition(victim, "DisruptionTarget")
         assert (target["status"], target["reason"]) == ("True", "PreemptionByScheduler")
-        assert "Made way for Pod/default/high on n1" in target["message"]
+        assert "Preempted by Pod/default/high on n1" in target["message"]
         assert "priority 1 is below 100" in target["message"]
         assert victim.metadata["deletionGracePeriodSeconds"] == 30
         assert _seconds(victim.metadata, "deletionTimestamp") == 40

@@ -54,7 +54,7 @@ def test_pods_that_name_a_group_wait_for_it_to_exist() -> None:
         await plane.passes(30)
         assert await plane.homes("train") == ["", "", ""]
         told = {condition(record, "PodScheduled")["message"] for record in await plane.starting_with("train")}
-        assert told == {"PodGroup/default/train does not exist yet: 3 pods of it wait"}
+        assert told == {"PodGroup/default/train does not exist yet: 3 pods name it and wait for it."}
         await plane.apply(group)
         await plane.passes(1)
         assert await plane.homes("train") == ["n1", "n1", "n1"]
@@ -267,7 +267,7 @@ def test_a_group_that_is_deleted_makes_its_waiting_pods_wait_for_another() -> No
         await plane.store.delete(POD_GROUPS, "train", "default")
         await plane.passes(5)
         told = {condition(record, "PodScheduled")["message"] for record in await plane.starting_with("train")}
-        assert told == {"PodGroup/default/train does not exist yet: 2 pods of it wait"}
+        assert told == {"PodGroup/default/train does not exist yet: 2 pods name it and wait for it."}
         await plane.node("n2", cpu="4")
         await plane.passes(10)
         assert await plane.homes("train") == ["", ""]

@@ -183,7 +183,7 @@ def test_a_group_that_is_made_after_its_pods_wakes_them(composite: bool) -> None
         await plane.passes(SOON)
         assert [await plane.where(name) for name in ("a", "b")] == ["n1", "n1"]
 
-    live(story, Settings(validate=True, feature_gates={"CompositePodGroup": True}))
+    live(story, Settings(validate=True, feature_gates={"GenericWorkload": True, "CompositePodGroup": True}))
 
 
 def test_a_gang_whose_pods_come_together_is_queued_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,9 +191,9 @@ def test_a_gang_whose_pods_come_together_is_queued_once(monkeypatch: pytest.Monk
         queue = plane.plane.scheduler.queue
         push, pushed = queue.push, []
 
-        def counted(unit: str, priority: int = 0) -> None:
-            pushed.append((unit, priority))
-            push(unit, priority)
+        def counted(unit: str, *rank: Any) -> None:
+            pushed.append(unit)
+            push(unit, *rank)
 
         monkeypatch.setattr(queue, "push", counted)
         await plane.priority("p", 10)
@@ -201,7 +201,7 @@ def test_a_gang_whose_pods_come_together_is_queued_once(monkeypatch: pytest.Monk
         for number in range(100):
             await plane.pod(f"w{number}", cpu="1", priority="p", **IN_GROUP)
         await plane.passes(1)
-        assert [item for item in pushed if item[0].startswith("PodGroup/")] == [("PodGroup/default/g", 10)]
+        assert [unit for unit in pushed if unit.startswith("PodGroup/")] == ["PodGroup/default/g"]
 
     live(story)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reprieve.manifests.kinds import CONFIG_MAPS, PODS
+from reprieve.policies.queue.limits import ABOVE_SINCE
 from reprieve.scheduler.queues.configuration import ACCEPTED
-from reprieve.scheduler.queues.limits import SINCE
 from reprieve.stores.records import Record
 from tests.builders.queues import queues, tree
 from tests.planes.running import Dict, Plane, condition, job, live, pod, replica_set
@@ -315,7 +315,7 @@ def test_a_queue_above_its_lowered_maximum_shrinks_after_its_delay(restarts: boo
         await _configure(plane, _limited(2), quotapreemptionenabled=True)
         await plane.passes(1)
         noted = await plane.store.get(CONFIG_MAPS, CONFIGS, "default")
-        assert "Queue//root.busy" in noted.metadata["annotations"][SINCE]
+        assert "Queue//root.busy" in noted.metadata["annotations"][ABOVE_SINCE]
         await plane.passes(29)
         if restarts:
             await plane.restart()
@@ -328,7 +328,7 @@ def test_a_queue_above_its_lowered_maximum_shrinks_after_its_delay(restarts: boo
         assert await _running(plane, "busy") == 2
         assert len(await plane.events("Preempted")) == 2
         over = await plane.store.get(CONFIG_MAPS, CONFIGS, "default")
-        assert SINCE not in over.metadata["annotations"], "nobody is above a maximum any more"
+        assert ABOVE_SINCE not in over.metadata["annotations"], "nobody is above a maximum any more"
 
     live(story, directory=tmp_path)
 

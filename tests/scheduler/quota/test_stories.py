@@ -3,63 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reprieve.configuration import FairSharingSettings, QuotaSettings, Settings
 from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, PODS, QUOTA_WORKLOADS
-from reprieve.stores.records import Record
-from tests.builders.quota import flavor, queue
-from tests.planes.running import Dict, Plane, condition, job, live, pod
+from tests.builders.quota import queue
+from tests.planes.running import Dict, Plane, condition, live, pod
+from tests.scheduler.quota.companies import QUEUE, admitted_by, company, running, shared, work
 
-QUEUE = "kueue.x-k8s.io/queue-name"
 GATE = "kueue.x-k8s.io/admission"
-
-
-async def _company(plane: Plane, **queues: Dict) -> None:
-    """Two nodes of one flavor, three classes, and queues by name with their quota and policies."""
-    for name in ("n1", "n2"):
-        await plane.node(name, cpu="8", labels={"pool": "a"})
-    for name, value in (("low", 1), ("middle", 10), ("high", 100)):
-        await plane.priority(name, value)
-    await plane.apply(flavor("default", nodeLabels={"pool": "a"}))
-    for name, parts in queues.items():
-        cpu = parts.pop("cpu")
-        await plane.apply(*queue(name, {"default": {"cpu": cpu}}, **parts))
-
-
-def _shared(cpu: Any = 2, **parts: Any) -> Dict:
-    return {"cpu": cpu, "cohort": "all", "reclaim": "Any", "within": "LowerPriority", **parts}
-
-
-def _work(name: str, queue: str, *, cpu: int = 1, said: Dict | None = None, **parts: Any) -> Dict:
-    made = job(name, labels={QUEUE: queue}, cpu=str(cpu), **parts)
-    made["metadata"]["annotations"] = said or {}
-    return made
-
-
-def _admitted(workload: Record) -> str:
-    found: str = workload.data.get("status", {}).get("admission", {}).get("clusterQueue", "")
-    return found
-
-
-async def _running(plane: Plane, name: str) -> int:
-    return sum(
-        1
-        for record in await plane.starting_with(name)
-        if record.data["status"]["phase"] == "Running" and "deletionTimestamp" not in record.metadata
-    )
 
 
 def test_an_admitted_job_is_sent_to_its_flavor_and_the_queue_says_what_it_uses() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 4})
-        await plane.apply(_work("work", "team", replicas=3, run=60))
+        await company(plane, team={"cpu": 4})
+        await plane.apply(work("work", "team", replicas=3, run=60))
         await plane.passes(5)
         workload, made = await plane.workload("work"), await plane.job("work")
-        assert _admitted(workload) == "team"
+        assert admitted_by(workload) == "team"
         assert condition(workload, "QuotaReserved")["status"] == condition(workload, "Admitted")["status"] == "True"
         assignment = workload.data["status"]["admission"]["podSetAssignments"]
         assert assignment == [
@@ -67,7 +30,7 @@ def test_an_admitted_job_is_sent_to_its_flavor_and_the_queue_says_what_it_uses()
         ]
         assert made.data["spec"]["suspend"] is False
         assert made.data["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "a"}
-        assert await _running(plane, "work") == 3
+        assert await running(plane, "work") == 3
         status = (await plane.store.get(CLUSTER_QUEUES, "team")).data["status"]
         assert status["flavorsUsage"][0]["resources"][0]["total"] == "3"
         assert (status["admittedWorkloads"], status["pendingWorkloads"]) == (1, 0)
@@ -81,8 +44,8 @@ def test_an_admitted_job_is_sent_to_its_flavor_and_the_queue_says_what_it_uses()
 
 def test_a_job_beyond_its_quota_stays_suspended_and_says_why() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 2})
-        await plane.apply(_work("work", "team", replicas=3))
+        await company(plane, team={"cpu": 2})
+        await plane.apply(work("work", "team", replicas=3))
         await plane.rests()
         reserved = condition(await plane.workload("work"), "QuotaReserved")
         assert (reserved["status"], reserved["reason"]) == ("False", "Pending")
@@ -95,11 +58,11 @@ def test_a_job_beyond_its_quota_stays_suspended_and_says_why() -> None:
 
 def test_a_queue_reclaims_what_another_borrowed_and_the_victim_returns() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, a=_shared(), b=_shared())
-        await plane.apply(_work("big", "a", replicas=4, priority="low", run=100, leaves=5))
+        await company(plane, a=shared(), b=shared())
+        await plane.apply(work("big", "a", replicas=4, priority="low", run=100, leaves=5))
         await plane.passes(10)
-        assert await _running(plane, "big") == 4
-        await plane.apply(_work("mine", "b", replicas=2, priority="high", run=20))
+        assert await running(plane, "big") == 4
+        await plane.apply(work("mine", "b", replicas=2, priority="high", run=20))
         await plane.passes(1)
 
         victim, preemptor = await plane.workload("big"), await plane.workload("mine")
@@ -113,28 +76,28 @@ def test_a_queue_reclaims_what_another_borrowed_and_the_victim_returns() -> None
         assert await plane.events("Preempting", about=preemptor.name)
         assert HOLD_ANNOTATION in preemptor.metadata["annotations"]
 
-        assert _admitted(victim) == "a", "its quota is taken until its pods are gone"
-        assert _admitted(preemptor) == ""
+        assert admitted_by(victim) == "a", "its quota is taken until its pods are gone"
+        assert admitted_by(preemptor) == ""
         assert condition(preemptor, "QuotaReserved")["status"] == "False"
         assert (await plane.job("big")).data["spec"]["suspend"] is True
         await plane.passes(3)
-        assert _admitted(await plane.workload("mine")) == ""
+        assert admitted_by(await plane.workload("mine")) == ""
         assert len(await plane.starting_with("big")) == 4
 
         await plane.passes(3)
         victim, preemptor = await plane.workload("big"), await plane.workload("mine")
-        assert (_admitted(victim), _admitted(preemptor)) == ("", "b")
+        assert (admitted_by(victim), admitted_by(preemptor)) == ("", "b")
         assert HOLD_ANNOTATION not in preemptor.metadata.get("annotations", {}), "what it held is over"
         assert condition(victim, "Requeued")["status"] == "True"
         assert "nodeSelector" not in (await plane.job("big")).data["spec"]["template"]["spec"]
-        assert await _running(plane, "mine") == 2
-        assert await _running(plane, "big") == 0
+        assert await running(plane, "mine") == 2
+        assert await running(plane, "big") == 0
 
         await plane.passes(40)
         again = await plane.workload("big")
-        assert _admitted(again) == "a"
+        assert admitted_by(again) == "a"
         assert condition(again, "Evicted")["status"] == condition(again, "Preempted")["status"] == "False"
-        assert await _running(plane, "big") == 4
+        assert await running(plane, "big") == 4
         assert len(await plane.events("Preempted", about=again.name)) == 1
 
     live(story)
@@ -142,13 +105,13 @@ def test_a_queue_reclaims_what_another_borrowed_and_the_victim_returns() -> None
 
 def test_within_a_queue_the_less_important_makes_way() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 3, "within": "LowerPriority"})
-        await plane.apply(_work("low", "team", priority="low"), _work("middle", "team", priority="middle", cpu=2))
+        await company(plane, team={"cpu": 3, "within": "LowerPriority"})
+        await plane.apply(work("low", "team", priority="low"), work("middle", "team", priority="middle", cpu=2))
         await plane.passes(5)
-        await plane.apply(_work("high", "team", priority="high"))
+        await plane.apply(work("high", "team", priority="high"))
         await plane.passes(5)
         assert condition(await plane.workload("low"), "Preempted")["reason"] == "InClusterQueue"
-        assert [await _running(plane, name) for name in ("low", "middle", "high")] == [0, 1, 1]
+        assert [await running(plane, name) for name in ("low", "middle", "high")] == [0, 1, 1]
 
     live(story)
 
@@ -156,16 +119,16 @@ def test_within_a_queue_the_less_important_makes_way() -> None:
 def test_an_equal_makes_way_only_for_somebody_older() -> None:
     async def story(plane: Plane) -> None:
         newer = {"within": "LowerOrNewerEqualPriority", "queueingStrategy": "BestEffortFIFO"}
-        await _company(plane, team={"cpu": 2, **newer})
-        await plane.apply(_work("first", "team", run=30))
+        await company(plane, team={"cpu": 2, **newer})
+        await plane.apply(work("first", "team", run=30))
         await plane.passes(1)
-        await plane.apply(_work("old", "team", cpu=2))
+        await plane.apply(work("old", "team", cpu=2))
         await plane.passes(1)
-        await plane.apply(_work("young", "team"))
+        await plane.apply(work("young", "team"))
         await plane.passes(10)
-        assert await _running(plane, "young") == 1, "there is room for it beside the first"
+        assert await running(plane, "young") == 1, "there is room for it beside the first"
         await plane.rests()
-        assert [await _running(plane, name) for name in ("old", "young")] == [1, 0]
+        assert [await running(plane, name) for name in ("old", "young")] == [1, 0]
         assert condition(await plane.workload("young"), "Preempted")["reason"] == "InClusterQueue"
 
     live(story)
@@ -173,15 +136,19 @@ def test_an_equal_makes_way_only_for_somebody_older() -> None:
 
 def test_who_may_not_preempt_waits_for_quota() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1, "within": "Never"})
-        await plane.apply(_work("low", "team", priority="low", run=30))
+        await company(plane, team={"cpu": 1, "within": "Never"})
+        await plane.apply(work("low", "team", priority="low", run=30))
         await plane.passes(5)
-        await plane.apply(_work("high", "team", priority="high"))
+        await plane.apply(work("high", "team", priority="high"))
         await plane.passes(20)
-        assert [await _running(plane, name) for name in ("low", "high")] == [1, 0]
-        assert "nobody may be asked" in condition(await plane.workload("high"), "QuotaReserved")["message"]
+        assert [await running(plane, name) for name in ("low", "high")] == [1, 0]
+        message = condition(await plane.workload("high"), "QuotaReserved")["message"]
+        assert message.endswith(
+            "1 of 1 cpu on default used in team, 1 needed; "
+            "no workload may be preempted (1 is not reached by the preemption policy)."
+        )
         await plane.passes(20)
-        assert await _running(plane, "high") == 1
+        assert await running(plane, "high") == 1
 
     live(story)
 
@@ -189,26 +156,26 @@ def test_who_may_not_preempt_waits_for_quota() -> None:
 @pytest.mark.parametrize("strategy", ["StrictFIFO", "BestEffortFIFO"])
 def test_a_head_that_does_not_fit_holds_up_the_others_only_where_the_queue_is_strict(strategy: str) -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 2, "queueingStrategy": strategy})
-        await plane.apply(_work("runs", "team", run=60))
+        await company(plane, team={"cpu": 2, "queueingStrategy": strategy})
+        await plane.apply(work("runs", "team", run=60))
         await plane.passes(1)
-        await plane.apply(_work("wide", "team", cpu=2))
+        await plane.apply(work("wide", "team", cpu=2))
         await plane.passes(1)
-        await plane.apply(_work("narrow", "team"))
+        await plane.apply(work("narrow", "team"))
         await plane.passes(20)
-        assert await _running(plane, "narrow") == (0 if strategy == "StrictFIFO" else 1)
+        assert await running(plane, "narrow") == (0 if strategy == "StrictFIFO" else 1)
         assert condition(await plane.workload("narrow"), "QuotaReserved")["message"], "who waits says why"
         await plane.passes(60)
-        assert await _running(plane, "wide") == (1 if strategy == "StrictFIFO" else 0)
+        assert await running(plane, "wide") == (1 if strategy == "StrictFIFO" else 0)
 
     live(story)
 
 
 def test_whoever_waits_behind_others_or_in_no_queue_says_so() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1, "queueingStrategy": "StrictFIFO"})
+        await company(plane, team={"cpu": 1, "queueingStrategy": "StrictFIFO"})
         for name, where in (("runs", "team"), ("next", "team"), ("last", "team"), ("lost", "nowhere")):
-            await plane.apply(_work(name, where))
+            await plane.apply(work(name, where))
             await plane.passes(2)
         await plane.rests()
         messages = {
@@ -216,11 +183,39 @@ def test_whoever_waits_behind_others_or_in_no_queue_says_so() -> None:
         }
         assert "stays pending in team" in messages["next"]
         assert messages["last"].endswith("waits in team for those before it")
-        assert "the LocalQueue nowhere, which leads to no ClusterQueue" in messages["lost"]
+        assert messages["lost"].endswith("stays pending: the LocalQueue nowhere does not exist")
         await plane.apply({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", **_local("nowhere", "other")})
         await plane.apply(*queue("other", {"default": {"cpu": 1}})[:1])
         await plane.passes(2)
-        assert await _running(plane, "lost") == 1, "its queue has come"
+        assert await running(plane, "lost") == 1, "its queue has come"
+
+    live(story)
+
+
+def test_a_queue_that_is_not_there_is_stopped_or_does_not_take_it_is_told_apart() -> None:
+    async def story(plane: Plane) -> None:
+        picky = {"matchLabels": {"team": "other"}}
+        await company(
+            plane,
+            held={"cpu": 1, "stopPolicy": "Hold"},
+            picky={"cpu": 1, "namespaceSelector": picky},
+            team={"cpu": 1},
+        )
+        await plane.apply(*queue("bare", {"unheard-of": {"cpu": 1}}))
+        await plane.apply({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", **_local("dead-end", "gone")})
+        where = ("nowhere", "dead-end", "held", "picky", "bare")
+        for name in where:
+            await plane.apply(work(f"in-{name}", name))
+        await plane.passes(3)
+        await plane.rests()
+        told = [condition(await plane.workload(f"in-{name}"), "QuotaReserved")["message"] for name in where]
+        assert [text.partition(" stays pending: ")[2] for text in told] == [
+            "the LocalQueue nowhere does not exist",
+            "the ClusterQueue gone does not exist",
+            "the ClusterQueue held is stopped (stopPolicy Hold)",
+            "the ClusterQueue picky does not take workloads of the namespace default (namespaceSelector)",
+            "the ClusterQueue bare admits nobody: the ResourceFlavor unheard-of does not exist",
+        ]
 
     live(story)
 
@@ -231,20 +226,20 @@ def _local(name: str, leads_to: str) -> Dict:
 
 def test_a_job_that_may_run_with_fewer_pods_does() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 3})
-        await plane.apply(_work("work", "team", replicas=5, said={"kueue.x-k8s.io/job-min-parallelism": "2"}))
+        await company(plane, team={"cpu": 3})
+        await plane.apply(work("work", "team", replicas=5, said={"kueue.x-k8s.io/job-min-parallelism": "2"}))
         await plane.passes(5)
         workload = await plane.workload("work")
         assert workload.data["status"]["admission"]["podSetAssignments"][0]["count"] == 3
         assert (await plane.job("work")).data["spec"]["parallelism"] == 3
-        assert await _running(plane, "work") == 3
+        assert await running(plane, "work") == 3
 
     live(story)
 
 
 def test_a_plain_pod_is_gated_until_it_is_admitted_and_ends_when_it_is_preempted() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1, "within": "LowerPriority"})
+        await company(plane, team={"cpu": 1, "within": "LowerPriority"})
         await plane.pod("low", priority="low", labels={QUEUE: "team"}, leaves=5)
         await plane.pod("also", priority="low", labels={QUEUE: "team"})
         await plane.passes(5)
@@ -270,19 +265,19 @@ def test_a_plain_pod_is_gated_until_it_is_admitted_and_ends_when_it_is_preempted
 
 def test_a_job_that_ends_when_it_is_preempted_does_not_return() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1, "within": "LowerPriority"})
-        await plane.apply(_work("low", "team", priority="low", said={"reprieve.scheduling/on-preemption": "Terminate"}))
+        await company(plane, team={"cpu": 1, "within": "LowerPriority"})
+        await plane.apply(work("low", "team", priority="low", said={"reprieve.scheduling/on-preemption": "Terminate"}))
         await plane.passes(5)
-        await plane.apply(_work("high", "team", priority="high", run=10))
+        await plane.apply(work("high", "team", priority="high", run=10))
         await plane.passes(60)
         workload = await plane.workload("low")
         assert workload.data["spec"]["active"] is False
         assert condition(workload, "Requeued")["status"] == "False"
-        assert await _running(plane, "low") == 0
+        assert await running(plane, "low") == 0
         assert (await plane.job("low")).data["spec"]["suspend"] is True
         await plane.change(QUOTA_WORKLOADS, workload.name, {"spec": {"active": True}})
         await plane.passes(5)
-        assert await _running(plane, "low") == 1, "somebody made it active again"
+        assert await running(plane, "low") == 1, "somebody made it active again"
 
     live(story)
 
@@ -290,11 +285,11 @@ def test_a_job_that_ends_when_it_is_preempted_does_not_return() -> None:
 @pytest.mark.parametrize("where", ["settings", "annotation"])
 def test_a_wait_before_preemption_is_over_at_its_moment_without_another_event(where: str) -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1, "within": "LowerPriority"})
-        await plane.apply(_work("low", "team", priority="low"))
+        await company(plane, team={"cpu": 1, "within": "LowerPriority"})
+        await plane.apply(work("low", "team", priority="low"))
         await plane.passes(5)
         said = {} if where == "settings" else {"reprieve.scheduling/wait-before-preemption-seconds": "40"}
-        await plane.apply(_work("high", "team", priority="high", said=said))
+        await plane.apply(work("high", "team", priority="high", said=said))
         await plane.passes(2)
         assert (
             "may preempt from 2026-01-01T00:00:45"
@@ -306,7 +301,7 @@ def test_a_wait_before_preemption_is_over_at_its_moment_without_another_event(wh
         await plane.passes(1)
         assert condition(await plane.workload("low"), "Preempted")["status"] == "True"
         await plane.passes(5)
-        assert await _running(plane, "high") == 1
+        assert await running(plane, "high") == 1
 
     live(
         story,
@@ -318,16 +313,16 @@ def test_a_victim_cannot_slip_back_before_whoever_it_made_way_for() -> None:
     """Somebody who never fits stands at the head of the preemptor's queue, and is tried whenever quota is freed."""
 
     async def story(plane: Plane) -> None:
-        small = _shared(3, reclaim="LowerPriority", queueingStrategy="BestEffortFIFO")
-        await _company(plane, a=dict(small), b=dict(small))
-        await plane.apply(_work("borrows", "b", replicas=3, cpu=2, priority="low"))
+        small = shared(3, reclaim="LowerPriority", queueingStrategy="BestEffortFIFO")
+        await company(plane, a=dict(small), b=dict(small))
+        await plane.apply(work("borrows", "b", replicas=3, cpu=2, priority="low"))
         await plane.passes(5)
-        await plane.apply(_work("giant", "a", cpu=50, priority="high"))
+        await plane.apply(work("giant", "a", cpu=50, priority="high"))
         await plane.passes(1)
-        await plane.apply(_work("mine", "a", cpu=2, priority="high"))
+        await plane.apply(work("mine", "a", cpu=2, priority="high"))
         await plane.rests(within=1200)
-        assert await _running(plane, "mine") == 1
-        assert await _running(plane, "borrows") == 0
+        assert await running(plane, "mine") == 1
+        assert await running(plane, "borrows") == 0
         assert len(await plane.events("Preempted", about=(await plane.workload("borrows")).name)) == 1
 
     live(story)
@@ -337,14 +332,14 @@ def test_who_preempts_for_a_few_pods_is_not_admitted_with_many() -> None:
     """Under fair sharing a small share may preempt where a large one may not: the two would take turns for ever."""
 
     async def story(plane: Plane) -> None:
-        await _company(plane, a=_shared(1), b=_shared(1), lends=_shared(1))
+        await company(plane, a=shared(1), b=shared(1), lends=shared(1))
         smaller = {"kueue.x-k8s.io/job-min-parallelism": "1"}
-        await plane.apply(_work("first", "a", replicas=3, said=smaller))
+        await plane.apply(work("first", "a", replicas=3, said=smaller))
         await plane.passes(5)
-        assert await _running(plane, "first") == 3
-        await plane.apply(_work("second", "b", replicas=3, said=smaller))
+        assert await running(plane, "first") == 3
+        await plane.apply(work("second", "b", replicas=3, said=smaller))
         await plane.rests(within=1200)
-        sizes = [await _running(plane, "first"), await _running(plane, "second")]
+        sizes = [await running(plane, "first"), await running(plane, "second")]
         assert sum(sizes) == 3
         assert min(sizes) > 0, "each has a share"
         assert len(await plane.events("Preempted")) == 1
@@ -354,44 +349,44 @@ def test_who_preempts_for_a_few_pods_is_not_admitted_with_many() -> None:
 
 def test_quota_that_is_raised_serves_who_waits_at_once() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1})
-        await plane.apply(_work("work", "team", replicas=2))
+        await company(plane, team={"cpu": 1})
+        await plane.apply(work("work", "team", replicas=2))
         await plane.passes(10)
-        assert await _running(plane, "work") == 0
+        assert await running(plane, "work") == 0
         groups = queue("team", {"default": {"cpu": 2}})[0]["spec"]["resourceGroups"]
         await plane.change(CLUSTER_QUEUES, "team", {"spec": {"resourceGroups": groups}})
         await plane.passes(1)
-        assert await _running(plane, "work") == 2
+        assert await running(plane, "work") == 2
 
     live(story)
 
 
 def test_a_queue_that_is_drained_lets_everybody_go_and_takes_nobody() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 2})
-        await plane.apply(_work("work", "team", leaves=3))
+        await company(plane, team={"cpu": 2})
+        await plane.apply(work("work", "team", leaves=3))
         await plane.passes(5)
         await plane.change(LOCAL_QUEUES, "team", {"spec": {"stopPolicy": "HoldAndDrain"}})
         await plane.passes(10)
-        assert await _running(plane, "work") == 0
-        assert _admitted(await plane.workload("work")) == ""
+        assert await running(plane, "work") == 0
+        assert admitted_by(await plane.workload("work")) == ""
         await plane.change(LOCAL_QUEUES, "team", {"spec": {"stopPolicy": "None"}})
         await plane.passes(2)
-        assert await _running(plane, "work") == 1
+        assert await running(plane, "work") == 1
 
     live(story)
 
 
 def test_a_preemptor_that_goes_away_lets_its_victim_return() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1, "within": "LowerPriority"})
-        await plane.apply(_work("low", "team", priority="low", leaves=10))
+        await company(plane, team={"cpu": 1, "within": "LowerPriority"})
+        await plane.apply(work("low", "team", priority="low", leaves=10))
         await plane.passes(5)
-        await plane.apply(_work("high", "team", priority="high"))
+        await plane.apply(work("high", "team", priority="high"))
         await plane.passes(2)
         await plane.store.delete(JOBS, "high", "default")
         await plane.passes(30)
-        assert await _running(plane, "low") == 1
+        assert await running(plane, "low") == 1
 
     live(story)
 
@@ -400,19 +395,19 @@ def test_what_was_held_is_not_carried_out_again_after_a_restart(tmp_path: Path) 
     """A preempted B and was admitted; now A is out, B is in, and the scheduler starts anew."""
 
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1, "within": "LowerPriority"})
-        await plane.apply(_work("low", "team", priority="low"))
+        await company(plane, team={"cpu": 1, "within": "LowerPriority"})
+        await plane.apply(work("low", "team", priority="low"))
         await plane.passes(5)
-        await plane.apply(_work("high", "team", priority="high"))
+        await plane.apply(work("high", "team", priority="high"))
         await plane.passes(5)
-        assert await _running(plane, "high") == 1
+        assert await running(plane, "high") == 1
         high = await plane.workload("high")
         await plane.change(QUOTA_WORKLOADS, high.name, {"spec": {"active": False}})
         await plane.passes(10)
-        assert await _running(plane, "low") == 1
+        assert await running(plane, "low") == 1
         await plane.restart()
         await plane.passes(20)
-        assert await _running(plane, "low") == 1
+        assert await running(plane, "low") == 1
         assert len(await plane.events("Preempted", about=(await plane.workload("low")).name)) == 1
 
     live(story, directory=tmp_path)
@@ -420,16 +415,16 @@ def test_what_was_held_is_not_carried_out_again_after_a_restart(tmp_path: Path) 
 
 def test_a_restart_in_the_middle_of_a_preemption_evicts_nobody_twice(tmp_path: Path) -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, a=_shared(), b=_shared())
-        await plane.apply(_work("big", "a", replicas=4, priority="low", leaves=20))
+        await company(plane, a=shared(), b=shared())
+        await plane.apply(work("big", "a", replicas=4, priority="low", leaves=20))
         await plane.passes(5)
-        await plane.apply(_work("mine", "b", replicas=2, priority="high"))
+        await plane.apply(work("mine", "b", replicas=2, priority="high"))
         await plane.passes(2)
         await plane.restart()
         await plane.passes(5)
-        assert _admitted(await plane.workload("mine")) == ""
+        assert admitted_by(await plane.workload("mine")) == ""
         await plane.passes(20)
-        assert await _running(plane, "mine") == 2
+        assert await running(plane, "mine") == 2
         preempted = await plane.events("Preempted", about=(await plane.workload("big")).name)
         assert len(preempted) == 1
         found = [record for record in (await plane.store.list(PODS)).records if record.name.startswith("big")]
@@ -440,7 +435,7 @@ def test_a_restart_in_the_middle_of_a_preemption_evicts_nobody_twice(tmp_path: P
 
 def test_a_pod_that_is_in_no_queue_needs_no_quota() -> None:
     async def story(plane: Plane) -> None:
-        await _company(plane, team={"cpu": 1})
+        await company(plane, team={"cpu": 1})
         await plane.store.create(PODS, pod("free"))
         await plane.passes(2)
         assert await plane.where("free") in ("n1", "n2")

@@ -150,9 +150,15 @@ def test_without_a_class_it_is_the_default_one_or_zero(scene: Scene) -> None:
     ("spec", "why"),
     [
         ({"priorityClassName": "hihg"}, 'there is no PriorityClass "hihg"; did you mean "high"?'),
-        ({"priority": 7}, "spec.priority is 7, but no PriorityClass gives 0"),
-        ({"priority": 7, "priorityClassName": "high"}, 'the PriorityClass "high" gives 100'),
-        ({"preemptionPolicy": "Never", "priorityClassName": "high"}, "gives PreemptLowerPriority"),
+        ({"priority": 7}, "spec.priority: found 7; allowed: 0, the value without a PriorityClass, or nothing"),
+        (
+            {"priority": 7, "priorityClassName": "high"},
+            "found 7; allowed: 100, the value of high, or nothing",
+        ),
+        (
+            {"preemptionPolicy": "Never", "priorityClassName": "high"},
+            "PreemptLowerPriority, the policy of high",
+        ),
     ],
 )
 def test_nobody_gives_himself_a_priority(scene: Scene, spec: dict[str, Any], why: str) -> None:

@@ -19,8 +19,9 @@ from typing import Any
 
 from reprieve.agents.process import machine as machines
 from reprieve.agents.process.command import Surroundings
-from reprieve.agents.process.containers import directories, pod_uids
+from reprieve.agents.process.containers import Directory, attempts, containers, directories, pod_uids
 from reprieve.agents.process.gpus import Devices
+from reprieve.agents.process.kept_logs import USUAL, KeptLogs, KeptRun, LogLimits, Run, described, written_so_far
 from reprieve.agents.process.logs import chosen_container, log_directory, open_log
 from reprieve.agents.process.machine import Machine
 from reprieve.agents.process.pods import STOP_GRACE, PodWorker
@@ -37,7 +38,7 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import agents as texts
 
-_LOCK, _PODS = "agent.lock", "pods"
+_LOCK, _PODS, _KEPT = "agent.lock", "pods", "kept"
 _NODE, _POD, _ORPHANS = "node", "pod", "orphans"
 _PATIENCE = 5.0
 """Seconds beyond what containers are given, for writes and for what does not even end when it is killed."""
@@ -54,13 +55,22 @@ class ProcessAgent(BaseController):
     component = "process-agent"
 
     def __init__(
-        self, store: Store, clock: Clock, directory: Path, name: str | None = None, *, machine: Machine | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        directory: Path,
+        name: str | None = None,
+        *,
+        machine: Machine | None = None,
+        logs: LogLimits = USUAL,
     ) -> None:
-        """With `machine`, the node has what that says; without, what is found here."""
+        """With `machine`, the node has what that says; without, what is found here. `logs`: how much is kept of what
+        is over."""
         super().__init__(store, clock)
         self.name = machine.name if machine is not None else machines.node_name(name or socket.gethostname())
         self._directory = directory.absolute()
         self._root = self._directory / _PODS
+        self._kept = KeptLogs(self._directory / _KEPT, logs)
         self._machine = machine
         self._around: Surroundings | None = None
         self._workers: dict[str, tuple[PodWorker, asyncio.Task[None]]] = {}
@@ -80,6 +90,7 @@ class ProcessAgent(BaseController):
         """Until cancelled; then everything is ended first. When it fails instead, the work goes on."""
         with _locked(self._directory):
             await self._look_around()
+            await asyncio.to_thread(self._kept.tidy)
             self.enqueue((_NODE, self.name))
             self.enqueue((_ORPHANS, ""))
             try:
@@ -101,7 +112,7 @@ class ProcessAgent(BaseController):
                 given[f"{spec.pod.uid}/{spec.name}"] = spec.devices
         capacity = Resources.parse(self._machine.capacity)
         devices = Devices(self._machine.devices, given)
-        self._around = Surroundings(self.name, self._root, self.store, os.environ, capacity, devices)
+        self._around = Surroundings(self.name, self._root, self.store, os.environ, capacity, devices, self._kept)
 
     async def _wind_up(self) -> None:
         tasks = []
@@ -205,6 +216,24 @@ class ProcessAgent(BaseController):
             raise BadRequest(texts.NO_TIMES, kind="pods", name=pod.name)
         directory = log_directory(self._root, pod, name, previous=previous)
         return open_log(directory, tail=tail, limit_bytes=limit_bytes, follow=follow)
+
+    def runs(self, uid: str) -> list[Run]:
+        """The runs of a pod's containers of which anything is known here, also after the pod is gone: by container,
+        the oldest first."""
+        here = (
+            described(directory, container, KeptRun(written_so_far(directory)))
+            for container in containers(self._root, uid)
+            for directory in attempts(self._root, uid, container)
+        )
+        return sorted([*self._kept.runs(uid), *here], key=lambda run: (run.container, run.run))
+
+    def run_log(
+        self, uid: str, container: str, run: int, *, tail: int | None = None, limit_bytes: int | None = None
+    ) -> AsyncIterator[bytes] | None:
+        """What one run wrote; None: nothing is left of it here."""
+        running = Directory.of(self._root, uid, container, run)
+        found = running if running.path.is_dir() else self._kept.find(uid, container, run)
+        return None if found is None else open_log(found, tail=tail, limit_bytes=limit_bytes, follow=False)
 
 
 def _is_work(pod: Record) -> bool:

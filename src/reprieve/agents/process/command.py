@@ -22,6 +22,7 @@ import msgspec
 from reprieve.agents.process import specs
 from reprieve.agents.process.containers import ContainerSpec, InvalidContainer, PodIdentity, inherited
 from reprieve.agents.process.gpus import Devices, NotEnoughDevices
+from reprieve.agents.process.kept_logs import KeptLogs
 from reprieve.agents.process.machine import GPU
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.pods import Container
@@ -49,6 +50,7 @@ class Surroundings(msgspec.Struct):
     own: Mapping[str, str]
     capacity: Resources
     devices: Devices
+    kept: KeptLogs
 
 
 def identity_of(pod: Record, node: str) -> PodIdentity:

@@ -6,7 +6,6 @@ Whatever it needs to know is in the pod and in the directories of its containers
 """
 
 import asyncio
-import shutil
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -157,7 +156,7 @@ class PodWorker(Worker):
         return min(grace, STOP_GRACE) if self._stopping else grace
 
     async def _clean_up(self, slots: list[Slot]) -> float | None:
-        """The pod is no more: end what runs of it, and remove its files a little later."""
+        """The pod is no more: end what runs of it, and a little later keep what it wrote and remove its files."""
         self._stop(slots, _GONE_GRACE)
         if any_running(slots):
             return None
@@ -169,7 +168,7 @@ class PodWorker(Worker):
         if left > 0:
             return left
         await self.close()
-        await asyncio.to_thread(shutil.rmtree, self._around.root / self.uid, ignore_errors=True)
+        await asyncio.to_thread(self._around.kept.take_pod, self._around.root, self.uid)
         return OVER
 
     async def _stop_with_agent(self, pod: Record, task: PodTask, slots: list[Slot]) -> float | None:

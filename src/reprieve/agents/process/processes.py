@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Self
 import msgspec
 import psutil
 
-from reprieve.agents.process.containers import AlreadyStarted, ContainerRecord, ContainerSpec, Directory, Exit, Identity
+from reprieve.agents.process.containers import ContainerRecord, ContainerSpec, Directory, Exit, Identity
 from reprieve.agents.process.remains import end_remains, send
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim_starter import shim_lives, start_shim
@@ -164,16 +163,6 @@ class ContainerProcess:
         with contextlib.suppress(OSError):
             self.directory.write(files.EXIT, ending, durable=True)
         return ending
-
-
-def discard(directory: Directory) -> None:
-    """Remove what is kept of a container that has ended, and the directories above it if they are empty then."""
-    if shim_lives(directory):
-        raise AlreadyStarted(f"{directory.path}: this container still runs")
-    shutil.rmtree(directory.path, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        for parent in directory.path.parents[:2]:
-            parent.rmdir()
 
 
 def _unseen(directory: Directory, record: ContainerRecord | None) -> Exit:

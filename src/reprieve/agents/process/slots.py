@@ -1,7 +1,7 @@
 """One container of a pod on this machine: the attempts to run it, and when the next one is due.
 
 1. An attempt has a directory of its own, which says all there is to know about it: whoever comes after a crash goes on
-   from there. The attempt before the last is kept as well, for its log.
+   from there. The attempt before the last is kept as well; of those before, what they wrote (see `kept_logs`).
 2. A container that ended and is to run again is started at once the first time, then after 10 seconds, twice as long
    each time, and never more than 300. One that ran for ten minutes begins anew.
 3. A container that was ended with its agent counts neither as ended well nor as restarted.
@@ -17,7 +17,7 @@ import msgspec
 
 from reprieve.agents.process.command import Surroundings, identity_of, owner_of, specification
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit, attempts
-from reprieve.agents.process.processes import KILLED, UNKNOWN, ContainerProcess, discard
+from reprieve.agents.process.processes import KILLED, UNKNOWN, ContainerProcess
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.specs import CREATE_ERROR, CannotRun, ContainerTask, NotYet, RestartPolicy
 from reprieve.model.backoff import Backoff
@@ -145,7 +145,7 @@ class Slot:
     async def start(self, pod: Record, now: datetime, ended: Callable[[], object]) -> None:
         """Begin the next attempt. What cannot be started now is a hindrance; what never can has ended at once."""
         kept = attempts(self._around.root, self.uid, self.name)
-        number = kept[-1].attempt + 1 if kept else 0
+        number = kept[-1].attempt + 1 if kept else self._around.kept.next_run(self.uid, self.name)
         directory = Directory.of(self._around.root, self.uid, self.name, number)
         try:
             container = await self._begin(pod, directory)
@@ -158,7 +158,7 @@ class Slot:
         self._hold(container, ended)
         self.restarts, self.back_off = container.spec.restarts, container.spec.back_off
         for old in kept[:-1]:
-            discard(old)
+            await asyncio.to_thread(self._around.kept.take_run, old, self.uid, self.name)
 
     async def _begin(self, pod: Record, directory: Directory) -> ContainerProcess:
         counted = self._counted()

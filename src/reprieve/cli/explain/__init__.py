@@ -8,17 +8,25 @@ from reprieve.cli.connecting import connected
 from reprieve.cli.explain.files import explain_files
 from reprieve.cli.explain.live import explain_live
 from reprieve.cli.options import BadUsage, Config, Gates, Namespace, Now, OptionalFiles, Server, Token, settings_from
-from reprieve.cli.output import Form, print_object
-from reprieve.cli.plan import Format, PlanOutput, print_warnings
+from reprieve.cli.output import Form, print_object, print_warnings
+from reprieve.cli.plan import Format, PlanOutput
+from reprieve.cli.terminal import say
 from reprieve.texts import cli as texts
 
 Unit = Annotated[
-    str | None, typer.Argument(metavar="KIND/NAMESPACE/NAME", help="The unit to explain, such as pod/default/a.")
+    str | None,
+    typer.Argument(
+        metavar="KIND/NAMESPACE/NAME",
+        help="The unit to explain, such as pod/default/a. Without files also job/a, or a name that only one unit has.",
+    ),
 ]
 For = Annotated[str | None, typer.Option("--for", metavar="KIND/NAMESPACE/NAME", help="The same, as an option.")]
 WhyNot = Annotated[
     str | None,
     typer.Option("--why-not", metavar="KIND/NAMESPACE/NAME", help="Say why this one does not make way for the unit."),
+]
+Uid = Annotated[
+    str, typer.Option("--uid", metavar="UID", help="Of several that had this name one after the other, this one.")
 ]
 
 
@@ -27,6 +35,7 @@ def explain(
     filename: OptionalFiles = None,
     about: For = None,
     why_not: WhyNot = None,
+    uid: Uid = "",
     now: Now = None,
     config: Config = None,
     feature_gates: Gates = None,
@@ -39,7 +48,8 @@ def explain(
 
     With files: for a pending unit, why it is pending and what would help; for a running one, whether it has to make
     way, for whom, and by which rule; or why it is safe. Without files: what a control plane decided about it, when and
-    why, and its whole story. With --why-not: why another unit is spared. Exits with 2 when the input cannot be used.
+    why, and its whole story; also of what is gone. With --why-not: why another unit is spared. Exits with 2 when the
+    input cannot be used.
     """
     asked = unit or about
     if asked is None or (unit and about):
@@ -47,15 +57,17 @@ def explain(
     if filename:
         if output is not PlanOutput.text:
             raise BadUsage(texts.NO_STRUCTURE)
+        if uid:
+            raise BadUsage(texts.NO_UID_IN_FILES)
         lines, warnings = explain_files(filename, asked, why_not, now, settings_from(config, feature_gates))
         print_warnings(warnings)
-        typer.echo("\n".join(lines))
+        say("\n".join(lines))
         return
     if now or config or feature_gates:
         raise BadUsage(texts.FILES_ONLY)
     with connected(server, token) as client:
-        told, text = explain_live(client, asked, why_not, namespace)
+        told, text = explain_live(client, asked, why_not, namespace, uid)
     if output is PlanOutput.text:
-        typer.echo(text)
+        say(text)
     else:
         print_object(told, Form(output.value))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from reprieve import texts
+from reprieve.cli.plan import over_errors
 from reprieve.cli.show import grouped, show_decision
 from reprieve.configuration import Settings
 from reprieve.manifests.loading import load
@@ -20,7 +21,7 @@ def explain_files(
 ) -> tuple[list[str], list[Problem]]:
     """The explanation in lines, and what is odd about the input."""
     planner = Planner(usable(load(paths)), settings, moment_of(now))
-    lines = list(_lines(planner, unit, why_not))
+    lines = [*over_errors(planner.errors), *_lines(planner, unit, why_not)]
     return lines, planner.warnings
 
 

@@ -1,136 +1,109 @@
-"""`reprieve explain` from the history of a control plane: what was decided about a unit, and what became of it."""
+"""`reprieve explain` from the history of a control plane: what was decided about a unit, and what became of it.
 
-import re
+Nothing is worked out anew: each sentence about a decision is the one that was kept when it was made.
+"""
+
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from reprieve.cli.explain.decisions import preempted_lines, reasons_of
+from reprieve.cli.explain.why_not import why_not_lines
 from reprieve.cli.kinds import unit_in
-from reprieve.cli.logs import owners_of, pods_of
-from reprieve.cli.show import show_decision, show_spared, table
+from reprieve.cli.options import BadUsage
+from reprieve.cli.show import table
 from reprieve.client.errors import Refused
-from reprieve.manifests.kinds import EVENTS, QUOTA_WORKLOADS, written_name
-from reprieve.manifests.resource import Resource
-from reprieve.planning.result import Decision
-from reprieve.texts import explanations as texts
-from reprieve.texts import history
+from reprieve.manifests.identity import DEFAULT_NAMESPACE
+from reprieve.manifests.kinds import written_name
+from reprieve.model.names import parts_of
+from reprieve.texts import history as texts
 
 if TYPE_CHECKING:
     from reprieve.client.connection import Client
 
 Data = dict[str, Any]
-_OWNERS = ("Job", "ReplicaSet", "Deployment")
-_MOST_UNITS = 5
 
 
-def explain_live(client: "Client", word: str, why_not: str | None, namespace: str | None) -> tuple[Any, str]:
+def explain_live(
+    client: "Client", word: str, why_not: str | None, namespace: str | None, uid: str = ""
+) -> tuple[Any, str]:
     """What the server tells, as data and as text."""
-    resource, place, name = unit_in(word, namespace)
-    unit = written_name(resource.kind, place, name)
-    if why_not is not None:
-        other_resource, other_place, other_name = unit_in(why_not, namespace)
-        other = written_name(other_resource.kind, other_place, other_name)
-        told = client.explain(unit)
-        return told, "\n".join(_why_not(told, other))
-    if resource.kind in _OWNERS:
-        return _explain_owner(client, resource, place, name)
-    told = client.explain(unit)
-    return told, "\n".join(_lines(told))
+    told = client.explain(unit_named(client, word, namespace), uid)
+    if why_not is None:
+        return told, "\n".join(_lines(told))
+    other = unit_named(client, why_not, namespace)
+    if other == told["unit"]:
+        raise BadUsage(texts.of_itself(other))
+    return told, "\n".join(why_not_lines(told, _known(client, other)))
 
 
-def _lines(told: Data) -> Iterator[str]:
-    """The latest first: what was decided about it, or who it made way for; then its story."""
-    parts = [(part, about) for part, about in (("preempted", _preempted), ("decision", _decided)) if told[part]]
-    for _, about in sorted(parts, key=lambda each: told[each[0]]["id"], reverse=True):
-        yield from about(told)
-        yield ""
-    yield history.story_heading(told["unit"])
-    yield from story_lines(told["story"])
+def unit_named(client: "Client", word: str, namespace: str | None) -> str:
+    """The unit that a word means: with its kind, or by its name alone where only one unit has it."""
+    if "/" in word:
+        resource, place, name = unit_in(word, namespace)
+        return written_name(resource.kind, place, name)
+    found = client.units(word)
+    here = [unit for unit in found if parts_of(unit).namespace in ("", namespace or DEFAULT_NAMESPACE)]
+    meant = here or ([] if namespace else found)
+    if len(meant) == 1:
+        return meant[0]
+    raise BadUsage(texts.which_of(word, meant)) if meant else Refused(texts.nobody_called(word, namespace))
 
 
-def _preempted(told: Data) -> Iterator[str]:
-    made, unit = told["preempted"], told["unit"]
-    plan = msgspec.convert(made["plan"], Decision)
-    why = next((victim["message"] for victim in plan.victims if victim["unit"] == unit), made["message"])
-    yield history.preempted(unit, made["at"], plan.preemptor, plan.domain or "", why)
-    others = [victim["unit"] for victim in plan.victims if victim["unit"] != unit]
-    if others:
-        yield history.went_with_it(others)
-    yield from show_spared(plan)
-
-
-def _decided(told: Data) -> Iterator[str]:
-    made = told["decision"]
-    yield history.last_decision(made["at"], made["message"], made["times"], made["last"])
-    plan = msgspec.convert(made["plan"], Decision)
-    if plan.outcome != "Fits":
-        yield from list(show_decision(plan))[1:]
-
-
-def story_lines(story: list[Data]) -> list[str]:
-    rows = [(history.clock_time(line["at"]), line["step"], line["cause"]) for line in story]
-    return list(table(history.STORY_COLUMNS, rows))
-
-
-def _why_not(told: Data, other: str) -> Iterator[str]:
-    """Why another one stayed, in the last decision about a unit."""
-    made = told["decision"]
-    if made is None:
-        raise Refused(history.no_decision(told["unit"]))
-    plan = msgspec.convert(made["plan"], Decision)
-    yield history.last_decision(made["at"], made["message"], made["times"], made["last"])
-    victims = {victim["unit"]: victim["message"] for victim in plan.victims}
-    spared = {item["unit"]: item["message"] for item in plan.spared}
-    if other in victims:
-        yield texts.makes_way(other, victims[other])
-    elif plan.outcome == "Fits":
-        yield texts.not_chosen(other, texts.nobody_has_to(plan.preemptor))
-    else:
-        yield (texts.not_chosen(other, spared[other]) if other in spared else history.not_asked(other, plan.preemptor))
-
-
-# What is made of several units
-
-
-def _explain_owner(client: "Client", resource: Resource, namespace: str, name: str) -> tuple[Any, str]:
-    """A Job is scheduled as its pods, or as the workload that waits in a queue for it: each is explained."""
-    owner = client.get(resource, name, namespace)
-    units = [*_workloads(client, owner), *_pods(client, owner)]
-    owner_name = written_name(resource.kind, namespace, name)
-    told = [found for unit in units if (found := _known(client, unit)) is not None]
-    if not told:
-        raise Refused(history.owns_nothing_known(owner_name))
-    told = sorted(told, key=_latest)[-_MOST_UNITS:]
-    heading = history.belongs_to(owner_name, [each["unit"] for each in told])
-    return told, "\n\n".join([heading, *("\n".join(_lines(each)) for each in told)])
-
-
-def _known(client: "Client", unit: str) -> Data | None:
+def _known(client: "Client", unit: str) -> Data:
+    """What is known of a unit; one that nothing is known about has a name."""
     try:
         return client.explain(unit)
     except Refused as error:
-        if error.not_found:
-            return None
-        raise
+        if not error.not_found:
+            raise
+        return {"unit": unit, "attempts": [], "others": [], "earlier": []}
 
 
-def _latest(told: Data) -> str:
-    return str(told["story"][-1]["at"]) if told["story"] else ""
+def _lines(told: Data) -> Iterator[str]:
+    """One unit after the other in the order of time, and who had the name before."""
+    itself = [told] if _says_anything(told) else []
+    if not itself:
+        if not told["attempts"]:
+            raise Refused(texts.nothing_decided(told["unit"], [each["unit"] for each in told["earlier"]]))
+        yield texts.attempts_of(told["unit"], told["attempts"])
+        shown = {each["uid"] for each in told["others"]}
+        left_out = [each["unit"] for each in told["attempts"] if each["uid"] not in shown]
+        yield from [texts.told_by_themselves(left_out)] if left_out else []
+    for number, each in enumerate([*itself, *told["others"]]):
+        yield from [""] if number or not itself else []
+        yield from _unit_lines(each)
+    for each in told["earlier"]:
+        yield ""
+        yield texts.had_the_name_before(each["unit"], each["state"], each["since"], each["uid"])
 
 
-def _workloads(client: "Client", owner: Data) -> list[str]:
-    namespace, uid = owner["metadata"].get("namespace", ""), owner["metadata"]["uid"]
-    items = client.items(QUOTA_WORKLOADS, namespace)
-    return [written_name("Workload", namespace, item["metadata"]["name"]) for item in items if uid in owners_of(item)]
+def _says_anything(told: Data) -> bool:
+    return bool(told["story"] or told["decision"] or told["preempted"])
 
 
-def _pods(client: "Client", owner: Data) -> list[str]:
-    """Its pods, and those that events remember: who made way is gone, and others came in their place."""
-    metadata = owner["metadata"]
-    namespace = metadata.get("namespace", "")
-    names = {pod["metadata"]["name"] for pod in pods_of(client, owner)}
-    own = re.compile(rf"{re.escape(metadata['name'])}(-\d+)?(-[a-z0-9]{{1,10}})?-[a-z0-9]{{5}}")
-    events = client.items(EVENTS, namespace, fields="involvedObject.kind=Pod")
-    names |= {name for event in events if own.fullmatch(name := event["involvedObject"].get("name", ""))}
-    return [written_name("Pod", namespace, name) for name in sorted(names)]
+def _unit_lines(told: Data) -> Iterator[str]:
+    """The latest first: what was decided about it, whom it preempted, or who it made way for; then its story."""
+    parts = [(made["id"], reasons_of(made)) for made in _own_decisions(told)]
+    if told["preempted"]:
+        parts.append((told["preempted"]["id"], preempted_lines(told["preempted"], told["unit"])))
+    for _, lines in sorted(parts, key=itemgetter(0), reverse=True):
+        yield from lines
+        yield ""
+    yield texts.story_heading(told["unit"])
+    yield from story_lines(told["story"])
+
+
+def _own_decisions(told: Data) -> list[Data]:
+    """The last decision about it, and the last by which it preempted. That it took a free place needs no words of its
+    own where there is more to tell: the story has it."""
+    last, preemption = told["decision"], told["preemption"]
+    found = {made["id"]: made for made in (last, preemption) if made is not None}
+    if last is not None and last["outcome"] == "Fits" and (preemption or told["preempted"]):
+        del found[last["id"]]
+    return list(found.values())
+
+
+def story_lines(story: list[Data]) -> list[str]:
+    rows = [(texts.clock_time(line["at"]), line["step"], line["cause"]) for line in story]
+    return list(table(texts.STORY_COLUMNS, rows))

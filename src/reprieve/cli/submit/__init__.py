@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from reprieve.client.connection import Client
 
 Data = dict[str, Any]
+GANGS = "GenericWorkload"
+"""The feature gate that a gang needs."""
 
 
 class Restart(StrEnum):
@@ -159,6 +161,8 @@ def _class_named(client: "Client", name: str) -> str:
 
 def _create(client: "Client", wanted: Submission) -> list[Data]:
     """The Job, then its group: the pods wait for it, and it goes with the Job."""
+    if wanted.gang and client.feature_gates().get(GANGS) is False:
+        raise BadUsage(texts.no_gangs(GANGS))
     job = client.create(JOBS, wanted.job(), wanted.namespace)
     if not wanted.gang:
         return [job]

@@ -11,6 +11,7 @@ import typer
 from reprieve.cli.connecting import TOKEN, default_directory
 from reprieve.cli.manifests import read_manifests
 from reprieve.cli.options import BadUsage, Config, Gates, check_quantity, settings_from
+from reprieve.cli.up.gates import for_demo
 from reprieve.texts import cli as texts
 
 DEFAULT_PORT = 7410
@@ -86,6 +87,7 @@ def up(
     the settings cannot be used.
     """
     settings = settings_from(config, feature_gates)
+    settings = for_demo(settings) if demo else settings
     manifests = read_manifests(filename or [])
     token = _token(token_file)
     # Imported here: no other verb needs a scheduler or a server.

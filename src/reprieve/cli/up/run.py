@@ -19,6 +19,7 @@ from rich.console import Console
 from reprieve.agents.process.machine import node_name
 from reprieve.cli.connecting import Address, default_directory, leave_address, read_address, remove_address
 from reprieve.cli.options import BadUsage
+from reprieve.cli.up.gates import gate_lines
 from reprieve.cli.up.nodes import HollowNodes, make_nodes
 from reprieve.cli.up.view import LiveView
 from reprieve.client.applying import apply
@@ -26,6 +27,7 @@ from reprieve.client.connection import Client
 from reprieve.client.paths import short_name
 from reprieve.configuration import Settings
 from reprieve.control_plane import ControlPlane, calm_garbage_collection
+from reprieve.demo.lines import show_line
 from reprieve.embedded_plane import open_plane
 from reprieve.model.clock import system_clock
 from reprieve.server import Serving, create_app, serve
@@ -61,10 +63,12 @@ async def run(setup: Setup) -> None:
     stop = _stop_on_signals(console, stopping)
     async with _opened(setup) as (plane, lines), _served(setup, plane) as serving:
         with _address_left(setup, serving) as more:
-            for line in (texts.serving(serving.url), *lines, *more, how_to_stop):
-                console.print(line)
+            gates = gate_lines(setup.settings, demo=setup.demo, width=console.width)
+            for line in (texts.serving(serving.url), *lines, *more, *gates, how_to_stop):
+                show_line(console, line)
             await plane.start()
-            await _until(stop, serving, _work(setup, plane, serving, console))
+            elsewhere = serving.url if more else ""
+            await _until(stop, serving, _work(setup, plane, serving, console, elsewhere))
     console.print(texts.STOPPED)
 
 
@@ -83,8 +87,11 @@ async def _until(stop: asyncio.Event, serving: Serving, work: Coroutine[Any, Any
         raise exit_code
 
 
-async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Console) -> None:
-    """What happens while it runs: manifests are applied, then everything is shown; a demo shows itself."""
+async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Console, elsewhere: str) -> None:
+    """What happens while it runs: manifests are applied, then everything is shown; a demo shows itself.
+
+    `elsewhere`: the address, where other commands do not find it by themselves.
+    """
     view = None if setup.demo else LiveView(plane, console)
     if setup.manifests:
         await asyncio.to_thread(_apply, serving.url, setup.token, setup.manifests, console)
@@ -96,10 +103,10 @@ async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Co
         return
     from reprieve.cli.demo import play
 
-    whole = await play(plane, console)
+    whole = await play(plane, console, server=elsewhere)
     try:
         if console.is_terminal:
-            console.print(texts.DEMO_OVER)
+            show_line(console, texts.DEMO_OVER)
             await LiveView(plane, console).run()
     finally:
         if not whole:
@@ -108,7 +115,7 @@ async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Co
 
 def _apply(url: str, token: str, manifests: list[dict[str, Any]], console: Console) -> None:
     """Over the API, as anybody else would."""
-    with Client(url, token) as client:
+    with Client(url, token, warn=lambda sentence: console.print(f"Warning: {sentence}")) as client:
         for manifest in manifests:
             done = apply(client, manifest)
             console.print(f"{short_name(done.resource, done.name)} {done.outcome}")
@@ -138,8 +145,10 @@ async def _furnish(setup: Setup, plane: ControlPlane) -> list[str]:
     lines = [texts.IN_MEMORY if setup.directory is None else texts.keeps_data(str(setup.directory))]
     if setup.processes and setup.directory is not None:
         from reprieve.agents.process.agent import ProcessAgent
+        from reprieve.agents.process.kept_logs import LogLimits
 
-        plane.add(ProcessAgent(plane.store, system_clock, setup.directory / "agent"))
+        limits = LogLimits(setup.settings.logs.per_attempt.value, setup.settings.logs.total.value)
+        plane.add(ProcessAgent(plane.store, system_clock, setup.directory / "agent", logs=limits))
         lines.append(texts.real_node(node_name(socket.gethostname())))
     if setup.hollow is not None:
         surplus = await make_nodes(plane.store, setup.hollow)

@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from reprieve.cli.figures import NodeUse, node_uses, of_all, shown_resources, waiting_pods
+from reprieve.demo.lines import show_line
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.texts import cli as texts
-from reprieve.texts import history
+from reprieve.texts import history, layout
 from reprieve.texts.parts import and_more
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _EVERY = 0.3
 _MOST_LINES = 20
 _MOST_NODES = 12
+_BORDERS, _EDGES = 3, 2
 _AT_MOST_OF_THE_TIME = 0.05
 _COLOURS = {"Preempt": "yellow", "Unschedulable": "red", "Wait": "cyan"}
 
@@ -63,11 +65,9 @@ class LiveView:
         number, self._last = max(0, newest - self._last), max(newest, self._last)
         shown = self._plane.history.decisions(limit=min(number, _MOST_LINES)) if number else []
         for made in reversed(shown):
-            line = Text(history.decided(made["at"], made["message"]))
-            line.stylize(_COLOURS.get(made["outcome"], ""))
-            self._console.print(line, soft_wrap=True)
+            show_line(self._console, history.decided(made["at"], made["message"]), _COLOURS.get(made["outcome"], ""))
         if number > len(shown):
-            self._console.print(Text(texts.more_decisions(number - len(shown))), soft_wrap=True)
+            show_line(self._console, texts.more_decisions(number - len(shown)))
 
     async def _table(self) -> Table:
         store = self._plane.store
@@ -75,16 +75,22 @@ class LiveView:
         uses = node_uses([record.manifest for record in (await store.list(NODES)).records], pods)
         running = sum(pod.status.phase == "Running" and not pod.terminating for pod in pods)
         leaving = sum(pod.terminating for pod in pods)
-        return _nodes(uses, texts.how_it_stands(running, len(waiting_pods(pods)), leaving))
+        caption = texts.how_it_stands(running, len(waiting_pods(pods)), leaving)
+        return _nodes(uses, caption, self._console.width)
 
 
-def _nodes(uses: list[NodeUse], caption: str) -> Table:
-    names = shown_resources(uses)
+def _nodes(uses: list[NodeUse], caption: str, width: int) -> Table:
+    """As many columns as there is room for."""
+    fullest = sorted(uses, key=lambda use: -use.share("cpu"))[:_MOST_NODES] if len(uses) > _MOST_NODES else uses
+    resources = shown_resources(uses)
+    made = [[Text(use.name), *(_cell(use, name) for name in resources)] for use in fullest]
+    headings = ("node", *resources.values())
+    chosen = layout.choose(headings, [[str(cell) for cell in row] for row in made], width - _EDGES, gap=_BORDERS)
     table = Table(caption=caption, caption_justify="left", pad_edge=False)
-    for heading in ("node", *names.values()):
-        table.add_column(heading, justify="left" if heading == "node" else "right", no_wrap=True)
-    for use in sorted(uses, key=lambda use: -use.share("cpu"))[:_MOST_NODES] if len(uses) > _MOST_NODES else uses:
-        table.add_row(Text(use.name), *(_cell(use, name) for name in names))
+    for place in chosen.shown:
+        table.add_column(headings[place], justify="right" if place else "left", no_wrap=True)
+    for row in made:
+        table.add_row(*(row[place] for place in chosen.shown))
     if len(uses) > _MOST_NODES:
         table.add_row(Text(and_more(len(uses) - _MOST_NODES)))
     return table

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from reprieve.configuration import Settings
-from reprieve.controllers.federation.bindings import ASKED_ANNOTATION, POLICY_ANNOTATIONS, binding_name, make_binding
 from reprieve.controllers.pods.templates import PROPAGATION
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests import kinds
@@ -22,6 +21,7 @@ from reprieve.manifests.karmada import PropagationPolicy, ResourceBinding
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Quantity, Resources
 from reprieve.policies.federation.propagation_policies import select_policy, selected_by
+from reprieve.policies.federation.templates import ASKED_ANNOTATION, POLICY_ANNOTATIONS, binding_name, make_binding
 from reprieve.stores import writing
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record

@@ -13,7 +13,7 @@ from typing import Any
 
 from reprieve.controllers.pods.templates import is_finished, is_ready
 from reprieve.controllers.runner import BaseController, own_key, patience_for
-from reprieve.manifests.core import PodDisruptionBudgetSpec
+from reprieve.manifests.core import PodDisruptionBudgetSpec, desired_healthy
 from reprieve.manifests.kinds import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
 from reprieve.model.clock import Clock, moment_of
 from reprieve.model.conditions import set_condition
@@ -96,19 +96,6 @@ class BudgetController(BaseController):
                 break
             found, owned = (above.uid, above.data["spec"].get("replicas", 1)), above
         return found
-
-
-def desired_healthy(spec: PodDisruptionBudgetSpec, expected: int) -> int:
-    """How many pods have to stay healthy; a budget that says nothing lets nobody go."""
-    if spec.max_unavailable is not None:
-        return max(0, expected - _scaled(spec.max_unavailable, expected))
-    return _scaled(spec.min_available, expected) if spec.min_available is not None else expected
-
-
-def _scaled(value: int | str, expected: int) -> int:
-    """A number, or that percentage rounded up."""
-    text = str(value)
-    return -(-int(text[:-1]) * expected // 100) if text.endswith("%") else int(text)
 
 
 def _still_disrupted(budget: Record, pods: list[Record], now: datetime) -> dict[str, str]:

@@ -58,6 +58,21 @@ class Budgets:
             violating[ranks, column] = counts
         return violating
 
+    def alone(self, *, really: bool) -> Mask:
+        """Ranks by nodes: whose leaving, alone, would break a budget; `really`: by the count of `broken_by`."""
+        everybody = slice(0, self._table.size)
+        breaks = np.zeros((self._table.depth, self._table.size), dtype=np.bool_)
+        if not self.budgets:
+            return breaks
+        covers = self._covered(everybody, self._table.depth)
+        single = covers > 0
+        breaks[single] = self._allowed[covers[single]] < 1
+        walked = covers != 0 if self._listed else covers == _SEVERAL
+        for rank, node in np.argwhere(walked):
+            unit = self._table.residents[node][rank].unit
+            breaks[rank, node] = bool(self.broken_by(unit.pods)) if really else self.walk([unit])[0] > 0
+        return breaks
+
     def everywhere(self, candidates: Mask) -> Ints:
         """The same for one search over all nodes: every unit uses up once, wherever its pods run."""
         violating = np.zeros(candidates.shape, dtype=np.int64)

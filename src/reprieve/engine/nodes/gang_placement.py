@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.claims import MemberTooLarge, Protected
 from reprieve.engine.nodes.columns import NOBODY
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
@@ -262,6 +263,32 @@ class GangPlacer:
                 room[name] = np.maximum(room.get(name, 0), free)
         had = {name: int(free.sum()) for name, free in room.items() if name in needed}
         return {name: (units, needed[name]) for name, units in had.items() if units < needed[name]}
+
+    def too_large(self) -> MemberTooLarge | None:
+        """A member that needs more of something than any node of the domain has, where it cannot do without such."""
+        found = [(claim, shape) for shape in self.shapes if (claim := self._too_large(shape[0])) is not None]
+        others = len(self.gang.members) - sum(len(shape) for _, shape in found)
+        return found[0][0] if found and others < self.gang.required else None
+
+    def _too_large(self, facts: PodFacts) -> MemberTooLarge | None:
+        nodes, view = np.flatnonzero(self._domain), self.view(facts)
+        rows = np.flatnonzero(view.too_large_for()[:, nodes].all(axis=1)).tolist() if len(nodes) else []
+        if not rows:
+            return None
+        (name, needed), (node, has) = view.asked[rows[0]], view.largest(rows[0], nodes)
+        return MemberTooLarge(pod=facts.unit, node=node, resource=name, needed=needed, has=has)
+
+    def stay(self, rules: Sequence[NodeRule]) -> list[Protected]:
+        """How many pods of the domain may not be preempted, by the first rule that protects them."""
+        pods = Ranked(self.table, np.flatnonzero(self._domain), self.table.depth)
+        left = np.asarray(pods.get("count") > 0)
+        found: list[Protected] = []
+        for rule in rules:
+            protects = rule.protects(pods)
+            if protects is not None:
+                found += rule.told(pods, protects & left)
+                left &= ~protects
+        return found
 
 
 def _wishes(facts: PodFacts) -> Any:

@@ -29,6 +29,7 @@ class GangReprieve:
         self._rules = rules
         self._first = {unit.key for unit in first}
         self._newcomers = trial.newcomers()
+        self._members = frozenset(facts.key for facts in placer.gang.members)
         self._left = {name: self._left_on(name, pods) for name, pods in self._newcomers.items()}
         # One of each shape is asked whom it cannot be near, and where its like are.
         self._shapes = [[facts for facts in shape if facts.key in trial.placed] for shape in placer.shapes]
@@ -39,9 +40,8 @@ class GangReprieve:
     def _left_on(self, name: str, pods: list[PodFacts]) -> Callable[[], dict[str, int]]:
         """What a node has left, at any moment, of each resource that a placed pod asks for: beside all who are there,
         and others to whom it is promised and whom the gang has to leave room for as it did when it was placed."""
-        gang, node = self._placer.gang, self._table.index[name]
-        members = frozenset(facts.key for facts in gang.members)
-        promised = counted_as_present(self._table, node, gang.priority, members)
+        node = self._table.index[name]
+        promised = counted_as_present(self._table, node, self._placer.gang.priority, self._members)
         names = list(dict.fromkeys(name for facts in pods for name, units in facts.requests.items() if units > 0))
         rows = np.array([self._table.row(name) for name in names], dtype=np.int64)
         held = np.array([sum(facts.requests.of(name) for facts in promised) for name in names], dtype=np.int64)

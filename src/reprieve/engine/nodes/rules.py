@@ -1,15 +1,18 @@
 """Rules over the pods of all nodes at once: who may not be asked to leave."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
-from reprieve.engine.nodes.columns import Classes
+from reprieve.engine.claims import Protected
+from reprieve.engine.nodes.columns import NOBODY, Classes
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.reasons import (
     AboveMinimum,
+    MissingClass,
     NotLower,
     Reason,
     SparedByBudget,
@@ -38,6 +41,13 @@ class Ranked(NamedTuple):
     def get(self, name: str) -> Ints:
         return self.table.ranks[name][: self.depth, self.nodes]
 
+    def count(self, mask: Mask) -> int:
+        """How many pods stand at some ranks: one each, but where several of a group stand together."""
+        grouped = np.argwhere(mask & (self.get("group") > 0)).tolist()
+        nodes = np.arange(self.table.size)[self.nodes].tolist() if grouped else []
+        more = sum(len(self.table.residents[nodes[place]][rank].pods) - 1 for rank, place in grouped)
+        return int(np.count_nonzero(mask)) + more
+
 
 class Resident(NamedTuple):
     """A pod on a node, and the unit that it is preempted with."""
@@ -54,14 +64,26 @@ class NodeRule(PoolRule[Ranked, Resident], Protocol):
     def good_until(self) -> int:
         """When its answer may change with time alone."""
 
+    def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
+        """How many of some pods it protects, for whoever wants numbers."""
+
 
 class Lasting:
     """A rule that neither spoils a node nor changes its answer with time."""
 
     spoils = False
+    name = ""
 
     def good_until(self) -> int:
         return NEVER
+
+    def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
+        return _told(pods, {self.name: mask})
+
+
+def _told(pods: Ranked, masks: dict[str, Mask]) -> list[Protected]:
+    counts = {name: pods.count(mask) for name, mask in masks.items()}
+    return [Protected(name, number) for name, number in counts.items() if number]
 
 
 class OnlyLowerPriority(Lasting):
@@ -75,6 +97,10 @@ class OnlyLowerPriority(Lasting):
 
     def reason(self, unit: Resident) -> Reason:
         return NotLower(unit.unit.priority, self._priority)
+
+    def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
+        equal = mask & (pods.get("priority") == self._priority)
+        return _told(pods, {"EqualPriority": equal, "HigherPriority": mask & ~equal})
 
 
 class NobodyAbove(Lasting):
@@ -124,6 +150,7 @@ class KnownClass(_ByClass):
     """A lower pod whose priority class cannot be looked up takes its node out: nobody knows what it tolerates."""
 
     spoils = True
+    name = UnknownClass.rule
 
     def _protected_by(self, name: str) -> bool:
         return bool(name) and self._classes.get(name) is None
@@ -131,11 +158,20 @@ class KnownClass(_ByClass):
     def reason(self, unit: Resident) -> Reason:
         return UnknownClass(*self._because_of(unit))
 
+    def named_by(self, unit: Unit) -> dict[str, list[UnitName]]:
+        """The classes that are missing, and those of a unit's pods that name them."""
+        found: dict[str, list[UnitName]] = {}
+        for facts in unit.pods:
+            if self._protected_by(_class_of(facts)):
+                found.setdefault(_class_of(facts), []).append(facts.unit)
+        return found
+
 
 class ReadableToleration(_ByClass):
     """A lower pod whose class says what it tolerates in words that are no numbers takes its node out, too."""
 
     spoils = True
+    name = UnreadableToleration.rule
 
     def _protected_by(self, name: str) -> bool:
         item = self._classes.get(name) if name else None
@@ -164,13 +200,31 @@ class Tolerating(Lasting):
         self._good_until = NEVER
 
     def protects(self, pods: Ranked) -> Mask | None:
+        until = self._until(pods)
+        if until is None:
+            return None
+        lasting = until > (NEVER if self._patience else self._now)
+        self._good_until = min(self._good_until, int(until[lasting].min(initial=NEVER)))
+        return np.asarray(lasting)
+
+    def _until(self, pods: Ranked) -> Ints | None:
+        """Until when each tolerates the preemptor: for ever, not at all, or to a moment; None: nobody ever does."""
         kinds = [self._tolerated_for(kind or ()) for kind in self._table.tolerates.items]
         if all(seconds is None for seconds, _ in kinds):
             return None
         columns = [(seconds is not None, seconds or 0, ends) for seconds, ends in kinds]
         shielded, seconds, ends = (np.array(column, dtype=np.int64) for column in zip(*columns, strict=True))
         number = pods.get("tolerates")
-        return (shielded[number] > 0) & self._lasts(seconds[number], ends[number], pods.get("scheduled"))
+        return np.where(shielded[number] > 0, self._moments(seconds[number], ends[number], pods.get("scheduled")), -1)
+
+    def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
+        until = self._until(pods)
+        if until is None:
+            return []
+        limited = mask & (until < NEVER)
+        lasting = _told(pods, {Tolerates.rule: mask & ~limited})
+        number = pods.count(limited)
+        return [*lasting, *([Protected(Tolerates.rule, number, int(until[limited].min()))] if number else [])]
 
     def _tolerated_for(self, kind: Classes) -> tuple[int | None, int]:
         """For so many seconds since it was scheduled (None: not at all); of several classes, until a moment."""
@@ -181,15 +235,9 @@ class Tolerating(Lasting):
             return min(policy.toleration_seconds for policy, _ in policies), _SINCE_SCHEDULED
         return 0, max(_end(since, policy.toleration_seconds) for policy, since in policies)
 
-    def _lasts(self, seconds: Ints, ends: Ints, scheduled: Ints) -> Mask:
-        forever = np.asarray(seconds < 0)
-        if self._patience:
-            return forever
+    def _moments(self, seconds: Ints, ends: Ints, scheduled: Ints) -> Ints:
         own = np.where(scheduled == NEVER, NEVER, scheduled + np.clip(seconds, 0, _LONGEST) * _SECOND)
-        until = np.where(ends == _SINCE_SCHEDULED, own, ends)
-        lasting = np.asarray(until > self._now)
-        self._good_until = min(self._good_until, int(until[lasting].min(initial=NEVER)))
-        return forever | lasting
+        return np.where(seconds < 0, _FOR_EVER, np.where(ends == _SINCE_SCHEDULED, own, ends))
 
     def _policy(self, name: str) -> PreemptionToleration | None:
         """The toleration of a class, if it asks for one and it holds against this preemptor."""
@@ -219,6 +267,7 @@ class Tolerating(Lasting):
         return self._good_until
 
 
+_FOR_EVER = NEVER + 1
 _SINCE_SCHEDULED = -1
 """Not one moment for all, but so long after each was scheduled."""
 
@@ -236,6 +285,32 @@ def _ends(facts: PodFacts, policy: PreemptionToleration) -> int:
     return 2 * NEVER if policy.toleration_seconds < 0 else _end(facts.scheduled, policy.toleration_seconds)
 
 
+def missing_classes(table: NodeTable, rules: Sequence[NodeRule], nodes: Mask) -> list[MissingClass]:
+    """For each class that is missing, the pods that name it and the nodes which these take out, among some nodes.
+
+    `rules` are asked in order, as a search does: a pod that an earlier rule protects takes nothing out.
+    """
+    pods = Ranked(table, slice(0, table.size), table.depth)
+    if not nodes.any() or all(rule.protects(pods) is None for rule in rules if isinstance(rule, KnownClass)):
+        return []  # as nearly always
+    before = np.zeros((table.depth, table.size), dtype=np.bool_)
+    found: dict[str, tuple[dict[UnitName, None], dict[str, None]]] = {}
+    for rule in rules:
+        mask = rule.protects(pods)
+        if mask is None:
+            continue
+        if isinstance(rule, KnownClass):
+            for node, rank in np.argwhere((mask & ~before & nodes).T):
+                for name, units in rule.named_by(table.residents[node][rank].unit).items():
+                    who, where = found.setdefault(name, ({}, {}))
+                    who |= dict.fromkeys(units)
+                    where[table.names[node]] = None
+        before |= mask
+    return [
+        MissingClass(name, tuple(sorted(who)), tuple(sorted(where))) for name, (who, where) in sorted(found.items())
+    ]
+
+
 def preemption_rules(
     table: NodeTable, classes: PriorityClasses, priority: int, now: int, *, patience: bool = False
 ) -> list[NodeRule]:
@@ -246,3 +321,20 @@ def preemption_rules(
         ReadableToleration(table, classes),
         Tolerating(table, classes, priority, now, patience=patience),
     ]
+
+
+def judge(rules: Sequence[NodeRule], pods: Ranked) -> tuple[Ints, Mask]:
+    """The number of the first rule that protects each, from 1 (0: none does; -1: nobody is there); and the nodes that
+    a rule takes out."""
+    nobody = pods.get("priority") == NOBODY
+    protected = np.where(nobody, np.int8(-1), np.int8(0))
+    spoiled = np.zeros(nobody.shape[1], dtype=np.bool_)
+    for number, rule in enumerate(rules, 1):
+        mask = rule.protects(pods)
+        if mask is None:
+            continue
+        meant = mask & (protected == 0)
+        protected[meant] = number
+        if rule.spoils:
+            spoiled |= meant.any(axis=0)
+    return protected, spoiled

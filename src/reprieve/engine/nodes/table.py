@@ -12,6 +12,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
+from reprieve.engine.nodes.reservations import EVERYBODY, is_reserved
 from reprieve.engine.nodes.units import Unit, Units, UnitShare
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
 from reprieve.manifests.pods import Pod
@@ -80,7 +81,8 @@ class NodeTable(NodeColumns):
         self._unsettled: set[Hashable] = set()
         self.nominated: dict[int, list[PodFacts]] = {}
         self.standing: dict[tuple[str, str], int] = {}
-        """At which priority each nominated pod holds its place: that of the group it is scheduled with, if any."""
+        """At which priority each nominated pod holds its place: that of the group it is scheduled with, if any; above
+        all of them where the place is reserved."""
         self.stray: dict[str, dict[tuple[str, str], PodFacts]] = {}
         """Pods that name a node that is not there, by that name."""
         self._ties = None
@@ -215,7 +217,7 @@ class NodeTable(NodeColumns):
         self.log.append(node)
         if not facts.node:
             self.nominated.setdefault(node, []).append(facts)
-            self.standing[facts.key] = self.units.scheduling_priority(facts)
+            self.standing[facts.key] = EVERYBODY if is_reserved(facts) else self.units.scheduling_priority(facts)
             self._repels(facts)  # so that whoever comes next knows that somebody may keep it away
             return
         self._note_ports(facts)

@@ -9,15 +9,20 @@ from typing import Self
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.claims import BudgetRespected, LeftAlone, NodeClaim, Protected
 from reprieve.engine.nodes.budgets import Budgets
 from reprieve.engine.nodes.columns import NOBODY
-from reprieve.engine.nodes.rules import NodeRule, Ranked, Resident
+from reprieve.engine.nodes.obstacles import NodeObstacles, most_first
+from reprieve.engine.nodes.reach import REACHED
+from reprieve.engine.nodes.rules import NodeRule, Ranked, Resident, judge
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.nodes.view import Nodes, NodeView
 from reprieve.engine.reasons import Reason, UnknownClass, UnreadableToleration
 from reprieve.engine.steps import TIE_BREAK, Criterion, remove_all, reprieve
 from reprieve.world import NEVER, PodFacts
+
+_NOBODY_THERE = -1
 
 
 class VictimSearch:
@@ -40,6 +45,7 @@ class VictimSearch:
         """For each unit the number of the first rule that protects it, from 1; 0: none does; -1: nobody is there."""
         self.spoiled = np.zeros(size, dtype=np.bool_)
         self.costs = Costs(self.table)
+        self._obstacles: NodeObstacles | None = None
 
     def run(self) -> Self:
         """Look at all nodes."""
@@ -55,36 +61,23 @@ class VictimSearch:
             self.view.renewed.clear()
 
     def _look(self, nodes: Nodes) -> None:
+        self._obstacles = None
         depth = int(self.table.occupied[nodes].max(initial=0))
-        protected, spoiled = self._judge(Ranked(self.table, nodes, depth))
+        protected, spoiled = judge(self.rules, Ranked(self.table, nodes, depth))
+        self.good_until = min(self.good_until, *(rule.good_until() for rule in self.rules))
         self.protected[:depth, nodes] = protected
+        self.protected[depth:, nodes] = _NOBODY_THERE  # also where somebody stood before
         self.spoiled[nodes] = spoiled
         self.victims[:, nodes] = False
         self.violating[:, nodes] = 0
         self.feasible[nodes] = False
         candidates = protected == 0
-        possible = candidates.any(axis=0) & self.view.within_reach[nodes] & ~spoiled
+        possible = candidates.any(axis=0) & (self.view.reach[nodes] == REACHED) & ~spoiled
         if possible.all():
             self._search(nodes, candidates, depth)
         elif possible.any():
             where = np.flatnonzero(possible)
             self._search(np.arange(self.table.size)[nodes][where], candidates[:, where], depth)
-
-    def _judge(self, pods: Ranked) -> tuple[Ints, Mask]:
-        """Who is protected by which rule; and the nodes that a rule takes out."""
-        nobody = pods.get("priority") == NOBODY
-        protected = np.where(nobody, np.int8(-1), np.int8(0))
-        spoiled = np.zeros(nobody.shape[1], dtype=np.bool_)
-        for number, rule in enumerate(self.rules, 1):
-            mask = rule.protects(pods)
-            if mask is None:
-                continue
-            meant = mask & (protected == 0)
-            protected[meant] = number
-            if rule.spoils:
-                spoiled |= meant.any(axis=0)
-            self.good_until = min(self.good_until, rule.good_until())
-        return protected, spoiled
 
     def _search(self, nodes: Nodes, candidates: Mask, depth: int) -> None:
         """Remove, reprieve, and note the price."""
@@ -122,8 +115,22 @@ class VictimSearch:
         """Everybody who may be asked to leave, as deep as the fullest node."""
         return np.asarray((self.protected[: self.table.depth, : self.table.size] == 0) & ~self.spoiled)
 
-    def has_candidates(self, node: int) -> bool:
-        return bool((self.protected[: len(self.table.residents[node]), node] == 0).any())
+    def obstacles(self, nodes: Ints) -> list[NodeClaim]:
+        """Why some nodes cannot take the pod, those in the same position together; victims there break budgets."""
+        if self._obstacles is None:
+            self._obstacles = NodeObstacles(self.view, self.candidates(), left_alone=self.spoiled)
+        found = self._obstacles.of(nodes[~self.feasible[nodes]], self.stay, self.left_alone)
+        budget = nodes[self.feasible[nodes]]
+        if len(budget):
+            found.append(BudgetRespected(nodes=len(budget), pods=int(self.costs.violations[budget].min())))
+        return most_first(found)
+
+    def stay(self, nodes: Ints) -> list[Protected]:
+        """How many pods on some nodes may not be preempted, rule by rule."""
+        protected = self.protected[: self.table.depth, nodes]
+        pods = Ranked(self.table, nodes, self.table.depth)
+        numbers = np.unique(protected[protected > 0]).tolist()
+        return [told for number in numbers for told in self.rules[number - 1].told(pods, protected == number)]
 
     def reason(self, rank: int, node: int, facts: PodFacts) -> Reason | None:
         """What the rules said about a pod; None: it may be asked to leave."""
@@ -132,14 +139,19 @@ class VictimSearch:
             return None
         return self.rules[number - 1].reason(Resident(self.table.residents[node][rank].unit, facts))
 
-    def spoilt_by(self, node: int) -> UnknownClass | UnreadableToleration | None:
-        """What takes a whole node out; None: nothing does."""
-        for rank, share in enumerate(self.table.residents[node] if self.spoiled[node] else ()):
-            for facts in share.pods:
-                reason = self.reason(rank, node, facts)
-                if isinstance(reason, (UnknownClass, UnreadableToleration)):
-                    return reason
-        return None
+    def left_alone(self, nodes: Ints) -> LeftAlone:
+        """The priority classes that take some nodes out, and the pods there that name one of them."""
+        classes: dict[type[Reason], dict[str, None]] = {UnknownClass: {}, UnreadableToleration: {}}
+        blamed = set()
+        for node in nodes.tolist():
+            for rank, share in enumerate(self.table.residents[node]):
+                for facts in share.pods:
+                    reason = self.reason(rank, node, facts)
+                    if isinstance(reason, (UnknownClass, UnreadableToleration)):
+                        classes[type(reason)][reason.class_name] = None
+                        blamed.add(reason.member or facts.unit)
+        missing, unreadable = (tuple(sorted(found)) for found in classes.values())
+        return LeftAlone(nodes=len(nodes), missing=missing, unreadable=unreadable, pods=tuple(sorted(blamed)))
 
 
 class Costs:

@@ -32,6 +32,11 @@ def counted_as_present(table: NodeTable, node: int, priority: int, apart: frozen
     ]
 
 
+def _place(node: int, nodes: Nodes) -> int:
+    """Where a node stands among some."""
+    return node if isinstance(nodes, slice) else int(np.searchsorted(nodes, node))
+
+
 class NodeView:
     """All nodes, as one shape of pod finds them."""
 
@@ -124,14 +129,12 @@ class NodeView:
 
     def weights(self, nodes: Nodes, depth: int) -> Ints:
         """What each unit on some nodes, rank by rank, gives to each row when it leaves."""
-        if isinstance(nodes, slice):
-            weights = self.table.requests[:depth, self._rows, nodes]
-        else:
-            weights = self.table.requests[np.ix_(np.arange(depth), self._rows, nodes)]
+        rows = self._rows if isinstance(nodes, slice) else self._rows[:, None]
+        weights = self.table.requests[:depth, rows, nodes]
         if self.inter_pod is None:
             return weights
-        rows = [row.weight[:depth, nodes][:, None, :] for row in self._inter_pod_rows()]
-        return np.concatenate([weights, *rows], axis=1)
+        around = [row.weight[:depth, nodes][:, None, :] for row in self._inter_pod_rows()]
+        return np.concatenate([weights, *around], axis=1)
 
     def weights_on(self, node: int) -> Ints:
         return self.weights(np.array([node], dtype=np.int64), len(self.table.residents[node]))[:, :, 0]
@@ -152,23 +155,26 @@ class NodeView:
         freed = np.einsum("krn,kn->rn", weights, candidates.astype(np.int64))
         return np.asarray(self.slack[: len(self._rows)] + self._needs[:, None] + freed)
 
-    def when_all_left(self) -> Mask:
-        """Where the pod fits once everybody is gone who is leaving already."""
-        depth = self.table.depth
-        leaves = self.table.ranked("leaves", slice(0, self.table.size)) > 0
-        weights = self.weights(slice(0, self.table.size), depth)
-        slack = self.slack + np.einsum("krn,kn->rn", weights, leaves.astype(np.int64))
-        for node, pods in self._above(slice(None)).items():
-            slack[: len(self._rows), node] -= self._leaving_for(node, pods)
-        return np.asarray(self.enough(slack) & self.within_reach)
+    def when_all_left(self, nodes: Nodes | None = None) -> Mask:
+        """Where, of all nodes or of some, the pod fits once everybody is gone who is leaving already."""
+        nodes = slice(0, self.table.size) if nodes is None else nodes
+        return np.asarray(self.enough(self.slack_when_left(nodes)) & (self.reach[nodes] == REACHED))
+
+    def slack_when_left(self, nodes: Nodes) -> Ints:
+        """What is left on some nodes beside the pod once everybody is gone who is leaving already."""
+        leaves = self.table.ranked("leaves", nodes) > 0
+        weights = self.weights(nodes, self.table.depth)
+        slack = self.slack[:, nodes] + np.einsum("krn,kn->rn", weights, leaves.astype(np.int64))
+        for node, pods in self._above(nodes).items():
+            slack[: len(self._rows), _place(node, nodes)] -= self._leaving_for(node, pods)
+        return np.asarray(slack)
 
     def _slack(self, nodes: Nodes) -> Ints:
         table = self.table
         rows = self._rows if isinstance(nodes, slice) else self._rows[:, None]
         slack = table.free(rows, nodes) - self._needs[:, None]
         for node, pods in self._above(nodes).items():
-            place = node if isinstance(nodes, slice) else int(np.searchsorted(nodes, node))
-            slack[:, place] -= self._promised(pods) - self._leaving_for(node, pods)
+            slack[:, _place(node, nodes)] -= self._promised(pods) - self._leaving_for(node, pods)
         if self.inter_pod is None:
             return slack
         return np.vstack([slack, *(row.slack[nodes] for row in self._inter_pod_rows())])
@@ -196,6 +202,36 @@ class NodeView:
         return np.asarray(np.minimum(self._promised(pods), leaving))
 
     # Why it does not fit
+
+    @property
+    def asked(self) -> list[tuple[str, int]]:
+        """What it asks for, row by row."""
+        return [(name, self.facts.requests[name]) for name in self._names]
+
+    @property
+    def around(self) -> list[str]:
+        """What the rows after these are about; empty where being short of it is no obstacle by itself."""
+        alone = self.inter_pod.alone if self.inter_pod is not None else None
+        return ["" if row is alone else row.name for row in self._inter_pod_rows()]
+
+    def slack_without(self, slack: Ints, candidates: Mask) -> Ints:
+        """What would be left beside the pod, of so much, if some candidates had gone."""
+        weights = self.weights(slice(0, self.table.size), len(candidates))
+        return np.asarray(slack + np.einsum("krn,kn->rn", weights, candidates.astype(np.int64)))
+
+    def largest(self, row: int, nodes: Ints) -> tuple[str, int]:
+        """Which of some nodes has most of something that it asks for, and how much; of equals, the first by name."""
+        has = self.table.allocatable[self._rows[row], nodes]
+        most = int(has.max())
+        return min(self.table.names[node] for node in nodes[has == most].tolist()), most
+
+    def too_large_for(self) -> Mask:
+        """Where a whole node has less than it asks for, row by row."""
+        return np.asarray(self._needs[:, None] > self.table.allocatable[self._rows, : self.table.size])
+
+    def nominated_on(self, nodes: Ints) -> int:
+        """How many nominated pods count as present on some nodes."""
+        return sum(len(pods) for pods in self._above(np.sort(nodes)).values())
 
     def resolvable(self, node: int) -> bool:
         """Whether the first filter that stops the pod on a node is one that pods leaving could satisfy.

@@ -18,25 +18,38 @@ __all__ = ["Neighbours", "admit", "admit_all"]
 _RULES = {**pods.RULES, **scheduling.RULES, **kueue.RULES, **yunikorn.RULES, **karmada.RULES}
 
 
-def admit_all(entries: list[LoadedObject], old: Iterable[LoadedObject] = ()) -> list[Problem]:
-    """Everything that admission would refuse, where `old` is what the cluster had before, and still has."""
+def admit_all(entries: list[LoadedObject], old: Iterable[LoadedObject] = (), *, new: bool = False) -> list[Problem]:
+    """Everything that admission would refuse, where `old` is what the cluster had before, and still has.
+
+    `new`: what is not among the old is to be made; else it may be there already.
+    """
     before = {entry.key: entry.manifest for entry in old}
     neighbours = Neighbours((*before.values(), *(entry.manifest for entry in entries)))
     problems: list[Problem] = []
     for entry in entries:
         problems += (
             finding.at(entry.origin, entry.unit, "admission").inside(entry.unit, entry.path)
-            for finding in admit(entry, neighbours, before.get(entry.key))
+            for finding in admit(entry, neighbours, before.get(entry.key), new=new)
         )
     return problems
 
 
-def admit(entry: LoadedObject, neighbours: Neighbours, old: msgspec.Struct | None = None) -> list[Finding]:
-    """What admission says to one object, new or changed from `old`."""
+def admit(
+    entry: LoadedObject, neighbours: Neighbours, old: msgspec.Struct | None = None, *, new: bool = False
+) -> list[Finding]:
+    """What admission says to one object: to be made, changed from `old`, or simply there."""
     findings = list(metadata.check(entry.manifest))
     rule = _RULES.get(type(entry.written))
     if rule is not None:
         findings += rule(entry.written, neighbours)
+    if new and old is None and not _exists(entry) and type(entry.written) in pods.WHEN_NEW:
+        findings += pods.WHEN_NEW[type(entry.written)](entry.written, neighbours)
     if old is not None:
         findings += scheduling.check_update(entry.manifest, old)
     return findings
+
+
+def _exists(entry: LoadedObject) -> bool:
+    """Whether an object says that a server has made it already, as what `kubectl get -o yaml` prints does."""
+    metadata = getattr(entry.written, "metadata", None)
+    return metadata is not None and bool(metadata.uid or metadata.creation_timestamp)

@@ -10,7 +10,7 @@ from reprieve.manifests.admission.metadata import check_dns_label, check_labels,
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.meta import LabelSelector, Taint, Toleration
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
-from reprieve.model.resources import Resources, print_amount
+from reprieve.model.resources import print_amount
 
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
@@ -28,24 +28,36 @@ def check_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
 
 
 def _check_priority(spec: pods.PodSpec, neighbours: Neighbours) -> Iterator[Finding]:
-    name = spec.priority_class_name
-    item = neighbours.classes.get(name) if name else None
-    if name and item is None:
-        yield missing_class("$.spec.priorityClassName", name, neighbours)
-    if item is None:
+    """A pod that exists has the number of a class, and that need not be among what is known here."""
+    if spec.priority_class_name:
+        yield from check_new_priority(spec, neighbours)
+
+
+def check_new_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
+    if not pod.spec.priority_class_name:
+        yield from check_new_priority(pod.spec, neighbours)
+
+
+def check_new_priority(spec: pods.PodSpec, neighbours: Neighbours) -> Iterator[Finding]:
+    """Nobody gives himself a priority: a number or a policy on a new pod is what its class gives, or nothing."""
+    given = neighbours.classes.resolve(spec.priority_class_name)
+    if not given.found:
+        where = f"while it is missing, no higher pod can preempt on {spec.node_name}" if spec.node_name else ""
+        yield missing_class("$.spec.priorityClassName", spec.priority_class_name, neighbours, where)
         return
-    if spec.priority is not None and spec.priority != item.value:
-        yield Finding(
-            "$.spec.priority", found(spec.priority), f"allowed: {item.value}, the value of {name}, or nothing"
-        )
-    if spec.preemption_policy and spec.preemption_policy != item.preemption_policy:
-        right = f"allowed: {item.preemption_policy}, the policy of {name}, or nothing"
+    whose = f"of {given.class_name}" if given.class_name else "without a PriorityClass"
+    if spec.priority not in (None, given.value):
+        right = f"allowed: {given.value}, the value {whose}, or nothing"
+        yield Finding("$.spec.priority", found(spec.priority), right)
+    if spec.preemption_policy not in (None, given.preemption_policy):
+        right = f"allowed: {given.preemption_policy}, the policy {whose}, or nothing"
         yield Finding("$.spec.preemptionPolicy", found(spec.preemption_policy), right)
 
 
-def missing_class(path: str, name: str, neighbours: Neighbours) -> Finding:
+def missing_class(path: str, name: str, neighbours: Neighbours, cost: str = "") -> Finding:
+    """`cost` is what it does to others."""
     known = neighbours.classes.names()
-    return Finding(path, f"there is no PriorityClass {show(name)}", "", did_you_mean(name, known))
+    return Finding(path, f"there is no PriorityClass {show(name)}", cost, did_you_mean(name, known))
 
 
 def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
@@ -92,7 +104,7 @@ def _odd_names(names: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _check_names(path: str, amounts: Resources) -> Iterator[Finding]:
+def _check_names(path: str, amounts: Iterable[str]) -> Iterator[Finding]:
     for name in _odd_names(tuple(amounts)):
         right = f"allowed: {', '.join(_NATIVE)}, or a name with a domain such as example.com/gpu"
         yield Finding(join_path(path, name), "no such resource", right, did_you_mean(name, _NATIVE))
@@ -100,7 +112,9 @@ def _check_names(path: str, amounts: Resources) -> Iterator[Finding]:
 
 def _check_requests(path: str, resources: pods.ResourceRequirements) -> Iterator[Finding]:
     if _odd_names((*resources.requests, *resources.limits)):
-        yield from _check_names(f"{path}.requests", resources.requests)
+        # A limit without a request is one: what is wrong with the limit is not said twice.
+        own = {name: units for name, units in resources.requests.items() if name not in resources.limits}
+        yield from _check_names(f"{path}.requests", own)
         yield from _check_names(f"{path}.limits", resources.limits)
     if not resources.limits or resources.requests is resources.limits:
         return
@@ -248,3 +262,5 @@ RULES: dict[type, Any] = {
     core.Job: check_template,
     core.Controller: check_template,
 }
+WHEN_NEW: dict[type, Any] = {pods.Pod: check_new_pod}
+"""What is asked of an object only when it is made."""

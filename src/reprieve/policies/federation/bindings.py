@@ -9,7 +9,7 @@ from reprieve.manifests.meta import find_condition
 from reprieve.manifests.priorities import Priority
 from reprieve.model.names import UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.world import microseconds
+from reprieve.world import NEVER
 
 SCHEDULED, PREEMPTED = "Scheduled", "Preempted"
 """The condition that a binding has its clusters, and why it may have lost one."""
@@ -37,13 +37,13 @@ class BindingFacts:
         "unit",
     )
 
-    def __init__(self, binding: ResourceBinding, priority: Priority) -> None:
+    def __init__(self, binding: ResourceBinding, priority: Priority, created: int = NEVER) -> None:
         spec = binding.spec
         self.binding = binding
         self.unit = unit_of(binding)
         self.priority = priority.value
         self.preemption_policy = priority.preemption_policy
-        self.created = microseconds(binding.metadata.creation_timestamp)
+        self.created = created
         requirements = spec.replica_requirements
         finished = _says(binding, FINISHED, "True")
         self.request: Resources = requirements.resource_request.positive() if requirements and not finished else NOTHING

@@ -1,12 +1,12 @@
 """Which member clusters a binding can reach at all: what no preemption can change.
 
-Readiness, the API of the resource, taints and affinity, each under the words that explanations use.
+Readiness, the API of the resource, taints and affinity, each under the name that claims use.
 """
 
+from reprieve.engine.claims import ClusterReason
 from reprieve.engine.nodes.reach import tolerates
 from reprieve.manifests.karmada import BindingSpec, Cluster, ClusterAffinity, Placement
 from reprieve.manifests.meta import Reference, SelectorRequirement, find_condition
-from reprieve.texts import federation as texts
 
 
 def affinity_groups(placement: Placement) -> tuple[ClusterAffinity, ...]:
@@ -16,16 +16,16 @@ def affinity_groups(placement: Placement) -> tuple[ClusterAffinity, ...]:
     return (placement.cluster_affinity or ClusterAffinity(),)
 
 
-def obstacle(cluster: Cluster, spec: BindingSpec, group: ClusterAffinity) -> str:
-    """Why a cluster is out; empty: it is not."""
+def obstacle(cluster: Cluster, spec: BindingSpec, group: ClusterAffinity) -> ClusterReason | None:
+    """Why a cluster is out; None: it is not."""
     ready = find_condition(cluster.status.conditions, "Ready")
     if ready is not None and ready.status != "True":
-        return texts.CLUSTER_NOT_READY
+        return "NotReady"
     if not _serves(cluster, spec.resource):
-        return texts.CLUSTER_WITHOUT_API
+        return "WithoutApi"
     if not _tolerated(cluster, spec):
-        return texts.CLUSTER_TAINTED
-    return "" if meant(cluster, group) else texts.CLUSTER_NOT_MEANT
+        return "Taint"
+    return None if meant(cluster, group) else "NotMeant"
 
 
 def _serves(cluster: Cluster, resource: Reference) -> bool:

@@ -3,11 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
+from reprieve.engine.exposure import Exposure, Overcommitted
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
+from reprieve.manifests.karmada import ResourceBinding
 from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
+from reprieve.policies.federation.exposure import FederationExposure, overcommitted_clusters
 from reprieve.policies.federation.policy import FederationPolicy
+from reprieve.policies.federation.templates import bindings_of_templates
 from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import federation as texts
 
@@ -55,6 +59,16 @@ class FederationEntry(Entry):
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:  # noqa: ARG002 - the plan knows its binding
         self.policy.commit(plan)
+
+    def exposure(self, now: int) -> Exposure:  # noqa: ARG002 - nothing here goes by time
+        exposure = FederationExposure(self.policy)
+        return exposure.of(exposure.askers())
+
+    def overcommitted(self) -> Iterable[Overcommitted]:
+        return overcommitted_clusters(self.policy.federation)
+
+    def follows(self) -> Iterable[ResourceBinding]:
+        return bindings_of_templates(self.policy.world, self.policy.settings)
 
     def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:  # noqa: ARG002 - of all bindings
         return {

@@ -1,28 +1,34 @@
-"""Why a cluster that was looked at has no offer; each answer goes on from "frankfurt is ..."."""
+"""Why a cluster that was looked at has no offer."""
 
+import numpy as np
+
+from reprieve.engine.claims import ClusterOut, ClusterReason, ClusterShort
 from reprieve.model.resources import NOTHING
 from reprieve.policies.federation.placement import Free, fixed, gap
 from reprieve.policies.federation.rules import candidates
 from reprieve.policies.federation.search import ClusterSearch, cover
-from reprieve.texts import federation as texts
 
 
-def missing_in(search: ClusterSearch, cluster: str, free: Free) -> str:
+def missing_in(search: ClusterSearch, cluster: str, free: Free) -> ClusterShort | ClusterOut:
     """What it lacks as things are, where nobody is asked."""
     replicas = _part(search, cluster, free)
     missing = gap(search.facts.request, replicas, free.get(cluster, NOTHING))
-    return texts.lacking(missing) if missing else _enough(search, replicas)
+    if missing:
+        return ClusterShort(cluster=cluster, replicas=replicas, missing=dict(missing))
+    return ClusterOut(cluster=cluster, why=_enough(search, replicas))
 
 
-def too_little_in(search: ClusterSearch, cluster: str) -> str:
+def too_little_in(search: ClusterSearch, cluster: str) -> ClusterShort | ClusterOut:
     """What it lacks though everybody went who may go."""
     replicas = _part(search, cluster, search.view.soon)
     missing = search.view.gap(cluster, replicas)
     residents = search.view.federation.in_cluster(cluster)
     allowed = candidates(search.rules, residents)
     if missing and cover(missing, residents, allowed) is None:
-        return texts.short_of(missing, candidates=bool(allowed.any()))
-    return texts.FIXED_UNDER_SPREAD if search.fixed and search.constrained else _enough(search, replicas)
+        asked = int(np.count_nonzero(allowed))
+        return ClusterShort(cluster=cluster, replicas=replicas, missing=dict(missing), candidates=asked)
+    fixed_under_spread = search.fixed and search.constrained
+    return ClusterOut(cluster=cluster, why="FixedUnderSpread" if fixed_under_spread else _enough(search, replicas))
 
 
 def _part(search: ClusterSearch, cluster: str, free: Free) -> int:
@@ -32,7 +38,7 @@ def _part(search: ClusterSearch, cluster: str, free: Free) -> int:
     return (fixed(search.facts, search.clusters, free) or {}).get(cluster, 0)
 
 
-def _enough(search: ClusterSearch, replicas: int) -> str:
+def _enough(search: ClusterSearch, replicas: int) -> ClusterReason:
     if search.constrained:
-        return texts.CLUSTER_BREAKS_SPREAD
-    return texts.CLUSTER_ENOUGH if replicas > 0 else texts.CLUSTER_WITHOUT_PART
+        return "BreaksSpread"
+    return "Enough" if replicas > 0 else "WithoutPart"

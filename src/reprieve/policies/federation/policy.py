@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reprieve.configuration import Settings
+from reprieve.engine.claims import Claim, ClusterOut, ClusterShort
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan
@@ -36,9 +37,14 @@ from reprieve.policies.federation.several import SEVERAL, free_several
 from reprieve.policies.federation.view import BindingTerms, BindingView
 from reprieve.policies.federation.world import Federation
 from reprieve.texts import federation as texts
+from reprieve.texts.remarks import is_off
 from reprieve.world import World
 
 EARLIER_GROUP = "EarlierAffinityGroup"
+BY_PRIORITY, PREEMPTIVE = "PriorityBasedScheduling", "PriorityBasedPreemptiveScheduling"
+"""The gates of the proposal."""
+MOST_CLUSTERS = 3
+"""So many are told in a sentence; details tell of all."""
 
 
 class ClusterDomain(NamedTuple):
@@ -61,7 +67,7 @@ class FederationPolicy(BasePolicy):
     def pending(self) -> list[BindingFacts]:
         """All that wait, in the order in which they are taken."""
         self.federation.refresh()
-        by_priority = self.settings.gate("PriorityBasedScheduling")
+        by_priority = self.settings.gate(BY_PRIORITY)
         return sorted(
             (facts for facts in self.federation.bindings if facts.pending),
             key=lambda facts: (-facts.priority if by_priority else 0, facts.created, facts.unit),
@@ -93,12 +99,12 @@ class FederationPolicy(BasePolicy):
 
     def trigger(self, view: BindingView) -> HeldBack | None:
         facts = view.facts
-        if not self.settings.gate("PriorityBasedPreemptiveScheduling"):
-            return _refused(view, texts.nowhere(facts.unit, texts.GATE_OFF), NobodyAsked())
         if facts.preemption_policy == "Never":
-            return _refused(view, texts.nowhere(facts.unit, texts.NEVER), NobodyAsked("Never"))
+            return _refused(view, texts.NEVER, NobodyAsked("Never"))
         if facts.binding.kind != "ResourceBinding":
-            return _refused(view, texts.nowhere(facts.unit, texts.CLUSTER_SCOPED_PREEMPTOR), NobodyAsked())
+            return _refused(view, texts.CLUSTER_SCOPED_PREEMPTOR, NobodyAsked())
+        if not self.settings.gate(PREEMPTIVE):
+            return _refused(view, texts.gate_off(is_off(PREEMPTIVE)), NobodyAsked("GateOff", PREEMPTIVE))
         return self._waits(view)
 
     # 3. Victims that are still leaving
@@ -150,8 +156,7 @@ class FederationPolicy(BasePolicy):
         return texts.preempts(view.unit, list(offer.costs), victims, terms.gap, terms.division)
 
     def refusal(self, view: BindingView) -> HeldBack:
-        why = texts.NOBODY_HOLDS_IT if view.reach else texts.NO_CLUSTERS
-        return _refused(view, texts.refused(view.unit, why))
+        return _refused(view)
 
     # Explanations
 
@@ -163,13 +168,14 @@ class FederationPolicy(BasePolicy):
             for other, reason in judge(rules, self.federation.in_cluster(name)):
                 yield Judged(other.unit, name, reason or _not_asked(view, told, name), leaves=name in other.leaving)
 
-    def obstacles(self, view: BindingView, told: Told) -> dict[str, str]:
+    def obstacles(self, view: BindingView, told: Told) -> dict[str, Claim]:
         """Clusters out of reach, then those that could not be freed; none where it has a place, or waits for one."""
         if told.outcome in ("Fits", "Wait"):
             return {}
         offers = told.offers.all() if told.offers is not None else ()
         offered = {name for offer in offers for name in offer.costs}
-        return {**view.out_of_reach, **{name: _obstacle(view, name) for name in view.reach if name not in offered}}
+        out = {name: ClusterOut(cluster=name, why=why) for name, why in view.out_of_reach.items()}
+        return {**out, **{name: _obstacle(view, name) for name in view.reach if name not in offered}}
 
     def stamp(self, view: BindingView) -> object:  # noqa: ARG002 - one world for all views
         return self.world.version
@@ -194,13 +200,13 @@ def _not_asked(view: BindingView, told: Told, cluster: str) -> Reason | None:
     return CheaperElsewhere(told.chosen.domain, SEVERAL) if several else None
 
 
-def _obstacle(view: BindingView, cluster: str) -> str:
+def _obstacle(view: BindingView, cluster: str) -> ClusterShort | ClusterOut:
     """Why a cluster within reach has no offer."""
     rules = rules_for(view.facts, view.missing)
     groups = view.searched or [group.clusters for group in view.groups]
     search = next((ClusterSearch(view, clusters, rules) for clusters in groups if cluster in clusters), None)
     if search is None:
-        return texts.CLUSTER_OF_LATER_GROUP
+        return ClusterOut(cluster=cluster, why="LaterGroup")
     return too_little_in(search, cluster) if view.searched else missing_in(search, cluster, view.now)
 
 
@@ -209,5 +215,11 @@ def _missing(view: BindingView, told: Told) -> Callable[[str], Resources]:
     return view.missing if told.offers is not None else view.missing_now
 
 
-def _refused(view: BindingView, message: str, because: NobodyAsked | None = None) -> HeldBack:
-    return HeldBack("Unschedulable", message, terms=BindingTerms(view.facts), because=because)
+def _refused(view: BindingView, why: str = "", because: NobodyAsked | None = None) -> HeldBack:
+    """What its clusters lack, of as many as a sentence holds; and `why` it preempts nobody, if that is not all."""
+    shown = view.reach[:MOST_CLUSTERS] or sorted(view.out_of_reach)[:MOST_CLUSTERS]
+    out = view.out_of_reach
+    claims = [ClusterOut(cluster=name, why=out[name]) if name in out else _obstacle(view, name) for name in shown]
+    more = len(view.reach or out) - len(shown)
+    message = texts.unschedulable(view.unit, claims, more, why)
+    return HeldBack("Unschedulable", message, terms=BindingTerms(view.facts), because=because, claims=claims)

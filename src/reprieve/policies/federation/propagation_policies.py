@@ -65,17 +65,18 @@ def policy_of(world: World, binding: ResourceBinding) -> PropagationPolicy | Non
         return world.get(PropagationPolicy, said[POLICY_ANNOTATION], namespace)
     if CLUSTER_POLICY_ANNOTATION in said:
         return world.get(PropagationPolicy, said[CLUSTER_POLICY_ANNOTATION], called="ClusterPropagationPolicy")
-    template = _template(world, binding)
+    template = bound_template(world, binding)
     return select_policy(world, template) if template is not None else None
 
 
 def template_of(world: World, binding: ResourceBinding) -> PodSpec | None:
     """The pod template of the resource that is bound."""
-    template = _template(world, binding)
+    template = bound_template(world, binding)
     return template.spec.template.spec if template is not None else None
 
 
-def _template(world: World, binding: ResourceBinding) -> Template | None:
+def bound_template(world: World, binding: ResourceBinding) -> Template | None:
+    """The resource that is bound."""
     reference = binding.spec.resource
     namespace = reference.namespace or binding.namespace
     if reference.kind == "Job":

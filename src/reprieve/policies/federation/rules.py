@@ -73,8 +73,12 @@ class HoldsWhatIsMissing:
 
 def rules_for(preemptor: BindingFacts, missing: Callable[[str], Resources]) -> list[BindingRule]:
     """All rules for a preemptor, where so much is missing in each cluster."""
-    takes_part = TakesPart(preemptor.binding.spec.scheduler_name)
-    return [takes_part, OnlyLowerPriority(preemptor.priority), HoldsWhatIsMissing(missing)]
+    return [*rules_everywhere(preemptor.binding.spec.scheduler_name, preemptor.priority), HoldsWhatIsMissing(missing)]
+
+
+def rules_everywhere(scheduler: str, priority: int) -> list[BindingRule]:
+    """Rules 1 to 5: those that hold in every cluster, whatever is missing there."""
+    return [TakesPart(scheduler), OnlyLowerPriority(priority)]
 
 
 def candidates(rules: Iterable[BindingRule], residents: Residents) -> Mask:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from reprieve.engine.claims import ClusterReason
 from reprieve.manifests.karmada import Cluster
 from reprieve.model.names import UnitName
 from reprieve.model.resources import NOTHING, Resources
@@ -19,7 +20,7 @@ class AffinityGroup(NamedTuple):
     """Where one affinity group of a binding leads to, and why it does not lead to the other clusters."""
 
     clusters: Mapping[str, Cluster]
-    obstacles: Mapping[str, str]
+    obstacles: Mapping[str, ClusterReason]
 
 
 class BindingView:
@@ -54,7 +55,7 @@ class BindingView:
         return sorted({name for group in self.groups for name in group.clusters})
 
     @property
-    def out_of_reach(self) -> dict[str, str]:
+    def out_of_reach(self) -> dict[str, ClusterReason]:
         """Why no group leads to a cluster; where several have a reason, the last."""
         return {name: why for name, why in sorted(self.groups[-1].obstacles.items()) if name not in self.reach}
 

@@ -113,7 +113,7 @@ class Federation:
 
     def _read(self, binding: ResourceBinding) -> BindingFacts:
         carried = of_scheduled_binding(binding)
-        return BindingFacts(binding, carried or self._resolve(binding))
+        return BindingFacts(binding, carried or self._resolve(binding), self.world.created(binding))
 
     def _resolve(self, binding: ResourceBinding) -> Priority:
         """What the policy that made a binding says. Once a binding carries its priority, that is what counts."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from reprieve.engine.exposure import NOBODY_ASKS, Exposure
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.model.names import UnitName
-from reprieve.policies.on_nodes import ON_NODES, commit_pods
+from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back
 from reprieve.policies.podgroup.groups import Groups
 from reprieve.policies.podgroup.policy import PodGroupPolicy
 from reprieve.policies.registry import Asked, Entry, Ground, Preemptor
@@ -17,7 +18,7 @@ class PodGroupEntry(Entry):
 
     name = PodGroupPolicy.name
     ledger = ON_NODES
-    kinds = ("PodGroup", "Workload")
+    kinds = ("PodGroup", "Workload", "Pod")
 
     def __init__(self, ground: Ground) -> None:
         self._world = ground.world
@@ -28,11 +29,18 @@ class PodGroupEntry(Entry):
         return self.groups.waiting()
 
     def find(self, asked: Asked) -> Preemptor | None:
-        """A group by its name; of a Workload's groups, or a group's replicas, the first that waits."""
+        """A group by its name, or by that of a pod that waits with it; of several, as of a Workload, the first."""
+        if asked.kind == "Pod":
+            return self._of_pod(asked)
         for name, members in sorted(self.groups.waiting().items()):
             if name == asked.unit or name.startswith(f"{asked.unit}/"):
                 return self.preemptor(name, members)
         return None
+
+    def _of_pod(self, asked: Asked) -> Preemptor | None:
+        facts = self._world.pods.get((asked.namespace, asked.name))
+        name = self.groups.name_of(facts) if facts is not None and facts.pending else None
+        return self.preemptor(name, self.groups.waiting()[name]) if name else None
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:
         found = [self.preemptor(name, members) for name, members in self.groups.waiting().items()]
@@ -52,3 +60,9 @@ class PodGroupEntry(Entry):
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         commit_pods(self._world, preemptor.pods, plan)
+
+    def exposure(self, now: int) -> Exposure:  # noqa: ARG002 - by the rules for single pods, which answer for groups
+        return NOBODY_ASKS
+
+    def undo(self, preemptor: Preemptor) -> bool:
+        return take_back(self._world, preemptor.pods)

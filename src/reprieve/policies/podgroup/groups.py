@@ -1,6 +1,6 @@
 """Groups of pods as preemptors: found in either API shape, with what the search has to know of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -9,11 +9,18 @@ from reprieve.configuration import Settings
 from reprieve.engine.holds import Hold, hold_of
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.nodes.units import Units, workload_group_name
+from reprieve.engine.reasons import GateOff
 from reprieve.manifests.pods import WorkloadReference
+from reprieve.manifests.priorities import Priority
 from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload
 from reprieve.model.names import UnitName, key_of, unit_name
+from reprieve.policies.on_nodes import GROUPS
 from reprieve.texts import groups as texts
 from reprieve.world import PodFacts, World
+
+COMPOSITE, TOPOLOGY = "CompositePodGroup", "TopologyAwareWorkloadScheduling"
+PREEMPTION_POLICY = "PodGroupPreemptionPolicy"
+"""The gates of what groups can ask for."""
 
 
 class Group(NamedTuple):
@@ -22,6 +29,8 @@ class Group(NamedTuple):
     gang: Gang
     never_preempts: bool = False
     refused: str = ""
+    off: tuple[GateOff, ...] = ()
+    """What it asks for and does not get, because a feature gate is off."""
 
 
 class Groups:
@@ -36,20 +45,17 @@ class Groups:
         self._looked_up_at = -1
 
     def name_of(self, facts: PodFacts) -> UnitName | None:
-        """The group that a pod is scheduled with; None: it is scheduled alone."""
-        spec = facts.pod.spec
-        namespace = facts.key[0]
+        """The group that a pod is scheduled with, whether that exists yet or not; None: it is scheduled alone."""
+        spec, namespace = facts.pod.spec, facts.key[0]
         if spec.workload_ref is not None:
-            found = self._units.workload_group(namespace, spec.workload_ref)
-            return workload_group_name(namespace, spec.workload_ref) if found else None
-        if spec.scheduling_group is not None and self._settings.gate("GenericWorkload"):
-            name = spec.scheduling_group.pod_group_name
-            return unit_name("PodGroup", namespace, name) if self._units.group_path(namespace, name) else None
+            return workload_group_name(namespace, spec.workload_ref)
+        if spec.scheduling_group is not None and self._settings.gate(GROUPS):
+            return unit_name("PodGroup", namespace, spec.scheduling_group.pod_group_name)
         return None
 
-    def priority_of(self, facts: PodFacts) -> int:
-        """At which priority a pod is scheduled: that of its group, where it has one."""
-        return self._units.scheduling_priority(facts)
+    def priority_of(self, members: Sequence[PodFacts]) -> int:
+        """At which priority a pod or a group with these pods is scheduled; one that is not there yet as its highest."""
+        return max(map(self._units.scheduling_priority, members))
 
     def below(self, unit: UnitName, composite: str) -> bool:
         """Whether a pod group stands below a composite group, or says so of one that does not exist."""
@@ -74,7 +80,7 @@ class Groups:
     def _of_workload(self, name: UnitName, members: list[PodFacts], reference: WorkloadReference) -> Group:
         found = self._units.workload_group(members[0].key[0], reference)
         if found is None:
-            raise LookupError(name)
+            return _missing(name, members)
         workload, inline = found
         priority = self._world.classes.of_workload(workload)
         gang = self._gang(name, members, inline.policy, priority.value)
@@ -92,14 +98,28 @@ class Groups:
 
     def _of_pod_group(self, name: UnitName, members: list[PodFacts]) -> Group:
         path = self._units.group_path(*key_of(name))
+        if not path:
+            return _missing(name, members)
         priority = self._world.classes.of_group(path[-1].policy)
+        off = tuple(self._switched_off(path, priority))
+        without = {reason.gate for reason in off}
         policy = path[0].policy
-        if not self._settings.gate("TopologyAwareWorkloadScheduling"):
+        if TOPOLOGY in without:
             policy = msgspec.structs.replace(policy, topology_key="")
         gang = self._gang(name, members, policy, priority.value)
-        by_group = self._settings.gate("PodGroupPreemptionPolicy") and priority.preemption_policy == "Never"
+        by_group = PREEMPTION_POLICY not in without and priority.preemption_policy == "Never"
         never = by_group or any(facts.preemption_policy == "Never" for facts in members)
-        return Group(gang, never, self._too_few(gang) or _mixed(gang, path[0]))
+        return Group(gang, never, self._too_few(gang) or _mixed(gang, path[0]), off)
+
+    def _switched_off(self, path: list[PodGroup], priority: Priority) -> Iterator[GateOff]:
+        """What a group says that counts for nothing while its gate is off."""
+        above = path[-1].parent
+        if above and not self._settings.gate(COMPOSITE):
+            yield GateOff(COMPOSITE, unit_name("CompositePodGroup", path[-1].namespace, above))
+        if path[0].policy.topology_key and not self._settings.gate(TOPOLOGY):
+            yield GateOff(TOPOLOGY, path[0].policy.topology_key)
+        if priority.preemption_policy == "Never" and not self._settings.gate(PREEMPTION_POLICY):
+            yield GateOff(PREEMPTION_POLICY)
 
     def _gang(self, name: UnitName, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
         bound = tuple(self.bound().get(name, ()))
@@ -138,6 +158,13 @@ class Groups:
 
     def _too_few(self, gang: Gang) -> str:
         return texts.too_few_pods(gang.name, len(gang.members), gang.required) if _short(gang) else ""
+
+
+def _missing(name: UnitName, members: list[PodFacts]) -> Group:
+    """A group that its pods name and that is not there yet: they wait for it, since alone they must not be placed."""
+    priority = max(facts.priority for facts in members)
+    never = any(facts.preemption_policy == "Never" for facts in members)
+    return Group(Gang(name, members, len(members), priority), never, texts.group_missing(name, len(members)))
 
 
 def _controller(facts: PodFacts) -> str:

@@ -23,25 +23,26 @@ import numpy as np
 
 from reprieve import texts
 from reprieve.engine.arrays import Mask
+from reprieve.engine.claims import Claim, GangBudget, GangShort, MemberTooLarge, NotReached
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.nodes.rules import NobodyAbove, NodeRule, Ranked, Resident, preemption_rules
+from reprieve.engine.nodes.rules import NobodyAbove, NodeRule, Ranked, Resident, missing_classes, preemption_rules
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit, UnitShare
-from reprieve.engine.nodes.view import OUT_OF_DOMAIN
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
-from reprieve.engine.plan import Victim
+from reprieve.engine.plan import Remark, Victim
 from reprieve.engine.preemption import BasePolicy
-from reprieve.engine.reasons import LowerPriority, NobodyAsked, Reason, SparedByBudget
+from reprieve.engine.reasons import LowerPriority, MissingClass, NobodyAsked, Reason, SparedByBudget
 from reprieve.engine.steps import TIE_BREAK, Criterion
 from reprieve.model.names import UnitName
-from reprieve.policies.podgroup.groups import Group
+from reprieve.policies.podgroup.groups import PREEMPTION_POLICY, Group
 from reprieve.policies.podgroup.search import DomainSearch, Found
 from reprieve.world import NEVER, PodFacts
 
 CLUSTER = "cluster"
+GangClaim = GangShort | GangBudget | MemberTooLarge
 
 
 class Domain(NamedTuple):
@@ -60,6 +61,8 @@ class GroupView:
         self.search = search
         self.domains = domains
         self.rules = rules
+        self.placed = 0
+        """For how many of its pods there is room without asking anybody, in the domain that has most."""
 
     @property
     def unit(self) -> UnitName:
@@ -114,7 +117,9 @@ class PodGroupPolicy(BasePolicy):
         where = ""
         for domain in view.domains if not view.group.refused else ():
             with Trial(self._table) as trial:
-                if view.search.placer(domain.nodes).place(trial, None) > max(len(best), gang.required - 1):
+                placed = view.search.placer(domain.nodes).place(trial, None)
+                view.placed = max(view.placed, placed)
+                if placed > max(len(best), gang.required - 1):
                     best, where = trial.placement(), domain.name
         return Placed(texts.groups.group_fits(gang.name, len(best), len(gang.members)), where, best) if best else None
 
@@ -124,7 +129,9 @@ class PodGroupPolicy(BasePolicy):
         if view.group.refused:
             return HeldBack("Unschedulable", view.group.refused, because=NobodyAsked())
         if view.group.never_preempts:
-            return HeldBack("Unschedulable", texts.pods.never_preempts(view.unit), because=NobodyAsked("Never"))
+            claim = GangShort(placed=view.placed, required=view.gang.required, asked=False)
+            message = texts.groups.never_preempts(view.unit, claim)
+            return HeldBack("Unschedulable", message, because=NobodyAsked("Never"), claims=[claim])
         return self._ongoing(view)
 
     def _ongoing(self, view: GroupView) -> HeldBack | None:
@@ -215,7 +222,10 @@ class PodGroupPolicy(BasePolicy):
             soonest = min(rule.good_until() for rule in view.rules)
             until = soonest if soonest < NEVER else None
             return HeldBack("Wait", texts.pods.waits_for_toleration(view.unit, until), until=until)
-        return HeldBack("Unschedulable", self._shortage(view))
+        claim = self._shortage(view)
+        because = NobodyAsked("Budget") if isinstance(claim, GangBudget) else None
+        message = texts.groups.group_unschedulable(view.unit, claim)
+        return HeldBack("Unschedulable", message, because=because, claims=[claim])
 
     def _waits(self, view: GroupView) -> bool:
         """Whether it could preempt if tolerations that are limited in time were over."""
@@ -225,16 +235,32 @@ class PodGroupPolicy(BasePolicy):
         more = placer.allowed(patient, everywhere) & ~placer.allowed(view.rules, everywhere)
         return bool(more.any()) and any(view.search.victims(domain.nodes, patient) for domain in view.domains)
 
-    def _shortage(self, view: GroupView) -> str:
+    def _shortage(self, view: GroupView) -> GangClaim:
         """How far it would get if everybody who may be asked made way, in the domain where it gets furthest."""
-        best = -1
-        missing: dict[str, tuple[int, int]] = {}
-        for domain in view.domains:
-            placer = view.search.placer(domain.nodes)
-            most = placer.most(view.rules)
-            if most > best:
-                best, missing = most, placer.shortage(view.rules)
-        return texts.groups.group_unschedulable(view.unit, max(best, 0), view.gang.required, missing)
+        found = [self._short_in(view, domain) for domain in view.domains]
+        return max(found, key=_how_far, default=GangShort(placed=0, required=view.gang.required))
+
+    def _short_in(self, view: GroupView, domain: Domain) -> GangClaim:
+        placer = view.search.placer(domain.nodes)
+        placed, required = placer.most(view.rules), view.gang.required
+        if placed >= required:
+            return GangBudget(placed=placed, required=required)
+        large = placer.too_large()
+        if large is not None:
+            return large
+        resource, (free, needed) = next(iter(placer.shortage(view.rules).items()), ("", (0, 0)))
+        stay = tuple(placer.stay(view.rules))
+        return GangShort(placed=placed, required=required, resource=resource, free=free, needed=needed, protected=stay)
+
+    def remarks(self, view: GroupView, told: Told) -> list[Remark]:
+        """Gates that are off; a policy Never that does not count only where it preempts. Classes that are missing."""
+        off = [each for each in view.group.off if each.gate != PREEMPTION_POLICY or told.outcome == "Preempt"]
+        missing = self._missing_classes(view) if told.offers is not None else []
+        return [*map(texts.remarks.gate_off, off), *map(texts.remarks.missing_class, missing)]
+
+    def _missing_classes(self, view: GroupView) -> list[MissingClass]:
+        inside = [domain.nodes for domain in view.domains]
+        return missing_classes(self._table, view.rules, np.logical_or.reduce(inside)) if inside else []
 
     # Explanations
 
@@ -259,22 +285,28 @@ class PodGroupPolicy(BasePolicy):
                 names[node] = domain.name
         return names
 
-    def obstacles(self, view: GroupView, told: Told) -> dict[str, str]:
+    def obstacles(self, view: GroupView, told: Told) -> dict[str, Claim]:
         """Domains without an offer, and nodes outside of all domains."""
         if told.offers is None:
             return {}
         offered = {offer.domain for offer in told.offers.all()}
         inside = {domain.name for domain in view.domains}
         there = zip(self._domain_of(view), self._table.nodes, strict=True)
-        outside = {name: texts.pods.OBSTACLES[OUT_OF_DOMAIN] for name, node in there if node and name not in inside}
-        short = {name: texts.pods.TOO_SMALL for name in sorted(inside - offered) if len(inside) > 1}
-        return {**short, **outside}
+        outside = {name: NotReached(why="OutsideDomain") for name, node in there if node and name not in inside}
+        without = [domain for domain in view.domains if domain.name not in offered] if len(inside) > 1 else []
+        short = {domain.name: self._short_in(view, domain) for domain in without}
+        # Where only a budget stands in the way, preempting would help: nobody is asked for another reason.
+        return {**{name: claim for name, claim in short.items() if not isinstance(claim, GangBudget)}, **outside}
 
     def stamp(self, view: GroupView) -> object:  # noqa: ARG002 - what the world is at
         return self._ledger.world.version
 
     def fingerprint(self) -> str:
         return self._ledger.fingerprint()
+
+
+def _how_far(claim: GangClaim) -> int:
+    return -1 if isinstance(claim, MemberTooLarge) else claim.placed
 
 
 def _reason(share: UnitShare, facts: PodFacts, by: list[NodeRule], found: Found | None) -> Reason | None:

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
+from reprieve.engine.exposure import NOBODY_ASKS, Exposure, Overcommitted
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
-from reprieve.manifests.yunikorn import QueueConfiguration
+from reprieve.manifests.yunikorn import QUEUE, QueueConfiguration
 from reprieve.model.names import UnitName
-from reprieve.policies.on_nodes import ON_NODES, commit_pods, waiting_pod
-from reprieve.policies.queue.limits import decide_limits
+from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back, waiting_pod
+from reprieve.policies.queue.exposure import QueueExposure, overcommitted_queues
+from reprieve.policies.queue.limits import decide_limits, each_limit, queue_unit, watched
 from reprieve.policies.queue.pods import required_node, stays_out
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.required_node import RequiredNodePolicy
-from reprieve.policies.registry import Asked, Decided, Entry, Ground, Preemptor
+from reprieve.policies.registry import Asked, Decided, Entry, Ground, NothingToDecide, Preemptor
+from reprieve.texts import questions
+from reprieve.texts import queues as texts
 from reprieve.world import PodFacts
 
 
@@ -51,16 +55,27 @@ class QueueEntry(Entry):
     def takes(self, facts: PodFacts) -> bool:
         return self.policy is not None and not stays_out(facts)
 
+    def may_claim(self, facts: PodFacts) -> bool:
+        """Whether queues decide for a pod, and law 4 would let it preempt if others left."""
+        return self.policy is not None and self.takes(facts) and self.policy.may_claim(facts)
+
     def find(self, asked: Asked) -> Preemptor | None:
         facts = self._ground.world.pods.get((asked.namespace, asked.name))
-        return waiting_pod(facts, self.name) if facts is not None and self.takes(facts) else None
+        return self._waiting(facts) if facts is not None and self.takes(facts) else None
+
+    def _waiting(self, facts: PodFacts) -> Preemptor:
+        return waiting_pod(facts, self.name)._replace(levels=self.levels(facts))
+
+    def levels(self, facts: PodFacts) -> tuple[int, ...]:
+        """The priority of a pod as each queue sees it, from root down; nothing, where queues do not decide for it."""
+        return self.policy.levels(facts) if self.policy is not None and self.takes(facts) else ()
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:
         if self.policy is None:
             return []
         mine = [facts for facts in self._ground.world.pending() if facts.unit not in taken and self.takes(facts)]
         taken.update(facts.unit for facts in mine)
-        return [waiting_pod(facts, self.name) for facts in mine]
+        return [self._waiting(facts) for facts in mine]
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
         policy = self.policy
@@ -73,38 +88,69 @@ class QueueEntry(Entry):
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         commit_pods(self._ground.world, preemptor.pods, plan)
 
+    def exposure(self, now: int) -> Exposure:
+        if self.policy is None:
+            return NOBODY_ASKS
+        exposure = QueueExposure(self.policy, self._ground.nodes, now)
+        return exposure.of(exposure.askers())
+
+    def overcommitted(self) -> Iterable[Overcommitted]:
+        return overcommitted_queues(self.policy) if self.policy is not None else ()
+
+    def undo(self, preemptor: Preemptor) -> bool:
+        return take_back(self._ground.world, preemptor.pods)
+
 
 class LimitEntry(Entry):
-    """Queues above their maximum: they wait for no place, so that nobody asks for one by name."""
+    """Queues above their maximum: they wait for no place, and make others leave."""
 
     name = "queue-limits"
     ledger = "queues"
-    kinds = ("Queue",)
+    kinds = (QUEUE,)
     places_units = False
 
     def __init__(self, ground: Ground) -> None:
         self._world = ground.world
+        self._names = ground.names
         self._queues = Queues(ground)
 
-    def find(self, asked: Asked) -> Preemptor | None:  # noqa: ARG002 - nobody asks
-        return None
+    def find(self, asked: Asked) -> Preemptor | None:
+        policy = self._queues.policy
+        named = [node for node in policy.tree.queues if node.name == asked.name.lower()] if policy is not None else []
+        if not named or policy is None:
+            return None
+        if named[0] not in watched(policy):
+            raise NothingToDecide(questions.nothing_to_decide(texts.not_watched(named[0].name)))
+        return self._preemptor(queue_unit(named[0]))
+
+    def _preemptor(self, unit: UnitName) -> Preemptor:
+        return Preemptor(unit, self.name, 0, 0, None)
+
+    def names(self) -> Iterable[UnitName]:
+        policy = self._queues.policy
+        return [queue_unit(node) for node in watched(policy)] if policy is not None else []
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - see `cycle`
         return []
 
     def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:  # noqa: ARG002 - queues, not units
         policy = self._queues.policy
-        for plan in decide_limits(policy, now) if policy is not None else ():
-            yield Decided(Preemptor(plan.preemptor, self.name, 0, 0, None), plan)
+        plans = decide_limits(policy, now, self._names) if policy is not None else []
+        yield from (Decided(self._preemptor(plan.preemptor), plan) for plan in plans)
+        for plan in plans:  # decided together: what one frees counts for the next already
             self.commit(None, plan)
 
     def plans(self, now: int) -> list[Plan]:
         """What is to be done about queues above their maximum, if anything."""
         policy = self._queues.policy
-        return [plan for plan in decide_limits(policy, now) if plan.outcome != "Fits"] if policy is not None else []
+        plans = decide_limits(policy, now, self._names) if policy is not None else []
+        return [plan for plan in plans if plan.outcome != "Fits"]
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
-        raise LookupError(f"{preemptor.unit} waits for no place at {now}")
+        """For one queue, after those that come before it: what they free counts for it."""
+        policy = self._queues.policy
+        plans = each_limit(policy, now, self._names) if policy is not None else iter(())
+        return next(plan for plan in plans if plan.preemptor == preemptor.unit)
 
     def commit(self, preemptor: Preemptor | None, plan: Plan) -> None:  # noqa: ARG002 - only victims leave
         commit_pods(self._world, (), plan)

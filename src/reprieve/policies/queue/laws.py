@@ -3,10 +3,32 @@
 1. Preemption policies are strong suggestions: who opted out, or leads its application, goes last (see `policy`).
 2. Preemption never leaves a queue below its guarantee.
 3. A task does not preempt tasks of its own application; nor, as only queues preempt each other, of its own queue.
-4. A task preempts only if its queue is under its guarantee, also with the task.
-5. A task is preempted only if its queue is over its guarantee.
+4. A task preempts only if its queue is under its guarantee, also with the task. The guarantee of a type is that of the
+   lowest queue, from its own up, which names it; the lowest of these is the queue that the task *claims*.
+5. A task is preempted only if its queue is over its guarantee. It is when, of some type, every queue naming it, from
+   its own up to the common one, uses more than it guarantees; and also when none of them guarantees anything. A type
+   that a guarantee does not name is not guaranteed: nobody is over because of it, and who is over may lose all of it.
 6. A task preempts only tasks of lower or equal priority, as queues on the way shift and fence priorities.
 7. A task does not preempt outside its fence; from outside, a fence is no obstacle.
+
+What a task claims it takes from other queues. Within the queue it claims, a guarantee that is shared would only change
+hands: two leaves that only share their parent's do not take from each other. There it takes from tasks that claim a
+queue further down, and only so that no queue has less of its guarantee than before; never from both sides at once.
+
+**Peace.** In a closed world, where nothing arrives or is deleted and controllers make victims again, these laws end all
+preemption. Of each guarantee look at what its queue has: what is used or promised, and no more than the guarantee.
+
+- Who comes without preempting lowers that nowhere. A preemption from outside raises it for the claimed queue, by
+  the whole request (law 4), and lowers it for no queue that gives (law 2): only, perhaps, for queues above the claimed
+  one. So seen from the deepest queues up it grows each time, and there is an end to that. With C for the guarantee of a
+  queue in terms of the smallest requests, B for the claims on queues below it, and X for evictions that are nobody's
+  claim (DaemonSets, lowered maxima, priorities of pods outside), it is claimed so at most C x (1 + X + B) times.
+- A preemption from within lowers it nowhere, adds a task that claims this queue, and takes such that claim one further
+  down. Seen from root down there are ever more tasks, and there is an end to that, too: with N for all tasks that claim
+  the queue, A for preemptions from within queues above it, and P for all from outside, at most N x (1 + X + P + A).
+
+The rule about the claimed queue is ours, and the least that will do: `docs/queues.md` has a circle that the seven laws
+permit without it.
 
 Here are those that are asked while a search goes on, about one claim and one queue or pod: 2 and 4, and maxima. Those
 about candidates (2, 3, 5, 6, 7) are in `rules`; what every queue is to a claim is worked out at once in `standing`.
@@ -34,24 +56,45 @@ class Claim:
         self.promised = {node.number: node.promised_to(facts) for node in queue.path if node.promised}
         """What the queues on its path have promised to others."""
         self.capped = [node for node in queue.path if node.maximum is not None]
+        self.claimed = next((node for node in queue.path if _names_any(node, self.request)), None)
+        """Law 4: the queue whose guarantee it claims; None: nobody guarantees any of what it asks for."""
 
-    def below(self, common: QueueNode) -> tuple[QueueNode, ...]:
-        """The queues on its path below a common one, from its own up."""
-        return self.queue.path[: self.queue.path.index(common)]
+    def within(self, queue: QueueNode) -> bool:
+        """Whether another queue is below the one that is claimed."""
+        return self.claimed is not None and self.claimed in queue.path
 
     def common(self, queue: QueueNode) -> QueueNode:
         """The lowest queue above, or equal to, both."""
         return next(node for node in self.queue.path if node in queue.path)
 
 
-def over_maximum(node: QueueNode, claim: Claim, gone: Gone = NOBODY_GONE) -> bool:
-    """Whether a queue's maximum stands in the way of a claim."""
-    free, promised = gone.get(node.number, NOTHING), claim.promised.get(node.number, NOTHING)
+def _names_any(node: QueueNode, request: Resources) -> bool:
+    return any(name in request for name in node.guaranteed or NOTHING)
+
+
+def over_maximum(node: QueueNode, claim: Claim, gone: Gone | None = None) -> bool:
+    """Whether a queue's maximum stands in the way of a claim: as things are, or with those `gone` and everybody who is
+    leaving already."""
+    free, promised = (gone or NOBODY_GONE).get(node.number, NOTHING), claim.promised.get(node.number, NOTHING)
+    used = node.used if gone is None else node.kept
     return any(
-        node.used.get(name, 0) - free.get(name, 0) + promised.of(name) + claim.request[name] > units
+        used.get(name, 0) - free.get(name, 0) + promised.of(name) + claim.request[name] > units
         for name, units in (node.maximum or NOTHING).items()
         if claim.request.of(name)
     )
+
+
+# Law 6
+
+
+def priorities(priority: int, queue: QueueNode) -> list[int]:
+    """A priority as it is seen in a queue, and in each above it: on the way up each adds its offset, or puts it in its
+    place where it fences priorities."""
+    seen = []
+    for node in queue.path:
+        seen.append(priority)
+        priority = node.offset if node.priority_fence else priority + node.offset
+    return seen
 
 
 # Law 4
@@ -79,19 +122,37 @@ def under_guarantee(claim: Claim, gone: Gone = NOBODY_GONE) -> bool:
 
 def could_be_under_guarantee(claim: Claim) -> bool:
     """Law 4, if everybody else below the guarantee left."""
+    return under_guarantee(claim, others_gone(claim))
+
+
+def others_gone(claim: Claim) -> Gone:
+    """All that runs in the queues above the claim's own, and not in it."""
     own = Resources(claim.queue.kept)
-    return under_guarantee(claim, {node.number: Resources(node.kept) - own for node in claim.queue.above()})
+    return {node.number: Resources(node.kept) - own for node in claim.queue.above()}
 
 
 # Law 2
 
 
 def falls_below(facts: PodFacts, queue: QueueNode, claim: Claim, gone: Gone = NOBODY_GONE) -> QueueNode | None:
-    """Law 2: the first queue below the common one that would be under its guarantee without a pod and those gone."""
+    """Law 2: the first queue that would be under its guarantee without a pod and those gone.
+
+    Those above both are not looked at, unless the pod goes within the queue that is claimed: then none of them may have
+    less of its guarantee than before, once the request is there.
+    """
     amount = held(facts)
-    for node in queue.path[: queue.path.index(claim.common(queue))]:
+    shared = queue.path.index(claim.common(queue))
+    for place, node in enumerate(queue.path if claim.within(queue) else queue.path[:shared]):
         free = gone.get(node.number, NOTHING)
-        for name, units in (node.guaranteed or NOTHING).items():
-            if amount.of(name) and node.kept.get(name, 0) - free.get(name, 0) - amount.of(name) < units:
+        for name in node.guaranteed or NOTHING:
+            spare = spare_of(node, name, claim.request.of(name) if place >= shared else None)
+            if amount.of(name) and free.get(name, 0) + amount.of(name) > spare:
                 return node
     return None
+
+
+def spare_of(node: QueueNode, name: str, comes: int | None) -> int:
+    """Law 2: what may leave a queue of a type that it guarantees; `comes` is what the request brings to it, where it
+    holds the asking queue, too."""
+    above = node.kept.get(name, 0) - (node.guaranteed or NOTHING)[name]
+    return above if comes is None else max(above, 0) + comes

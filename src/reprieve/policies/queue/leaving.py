@@ -3,7 +3,6 @@
 import numpy as np
 
 from reprieve.model.names import UnitName
-from reprieve.model.resources import Resources
 from reprieve.policies.queue import laws
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.view import QueueView
@@ -15,9 +14,9 @@ def leaving_enough(columns: QueueColumns, view: QueueView) -> tuple[str, list[Un
     leaves = columns.column("leaves") > 0
     if not leaves.any() or not _queues_let_it_in(view):
         return "", []
-    possible = np.flatnonzero(view.nodes.when_all_left())
+    possible = np.flatnonzero(view.roomy)
     for node in sorted(possible.tolist(), key=lambda node: _order(view, node)):
-        leaving = _waited_for(view, columns, node)
+        leaving = waited_for(view, columns, node)
         if leaving:
             return view.nodes.table.names[node], [facts.unit for facts in leaving]
     return "", []
@@ -25,8 +24,8 @@ def leaving_enough(columns: QueueColumns, view: QueueView) -> tuple[str, list[Un
 
 def _queues_let_it_in(view: QueueView) -> bool:
     """Without those that leave, no maximum is in the way and the guarantee holds the request."""
-    gone = {queue.number: Resources(queue.used) - Resources(queue.kept) for queue in view.capped}
-    return laws.under_guarantee(view) and not any(laws.over_maximum(queue, view, gone) for queue in view.capped)
+    over = any(laws.over_maximum(queue, view, laws.NOBODY_GONE) for queue in view.capped)
+    return laws.under_guarantee(view) and not over
 
 
 def _order(view: QueueView, node: int) -> tuple[bool, int]:
@@ -34,13 +33,14 @@ def _order(view: QueueView, node: int) -> tuple[bool, int]:
     return view.nodes.table.names[node] != view.facts.nominated, int(view.nodes.table.tie_break()[node])
 
 
-def _waited_for(view: QueueView, columns: QueueColumns, node: int) -> list[PodFacts]:
+def waited_for(view: QueueView, columns: QueueColumns, node: int) -> list[PodFacts]:
     """Who leaves the node, where it has no room yet; and who leaves a queue whose maximum is in the way."""
-    blocked = {id(queue) for queue in view.blocked}
+    table, blocked = view.nodes.table, {id(queue) for queue in view.blocked}
+    in_order = np.argsort(table.tie_break(), kind="stable").tolist()  # however nodes were written, they are told alike
     return [
         facts
-        for place, shares in enumerate(view.nodes.table.residents)
-        for share in shares
+        for place in in_order
+        for share in table.residents[place]
         for facts in share.pods
         if facts.pod.terminating
         and (

@@ -1,4 +1,7 @@
-"""Does a request fit on a node, and under its queues' maxima and guarantee, while pods leave and come back?"""
+"""Does a request fit on a node, and under its queues' maxima and guarantee, while pods leave and come back?
+
+Who is leaving already counts as gone: nobody else has to leave for room that is about to be free.
+"""
 
 import numpy as np
 
@@ -18,7 +21,7 @@ class OneNode:
     def __init__(self, view: QueueView, node: int) -> None:
         self.view = view
         self.node = node
-        self._slack = view.nodes.slack[:, node].copy()
+        self._slack = view.slack[:, node].copy()
         self._weights = view.nodes.weights_on(node)
 
     def fits(self) -> bool:

@@ -1,33 +1,65 @@
 """When a maximum was lowered: who goes because a queue uses more than it may.
 
-1. It needs the partition's switch and a delay on the queue.
+1. It needs the partition's switch and a delay on the queue. Since when the queue is above its maximum is noted in the
+   ConfigMap of the queues, by whoever acts on it: nobody goes before that and the delay. Where nothing is noted, it was
+   long ago.
 2. To free: what is used above the maximum, type by type, but nothing that a guarantee up the path covers.
 3. A parent shares that among its children in proportion to what each has above its guarantee, rounded down.
 4. In a leaf: those that match best, lowest priority, youngest by the hour, smallest; who leads its application or opted
    out goes last. A pod that would free more than is to be freed is passed over; one that must run on its node stays.
 5. Where a queue and one above it both use too much, the lower one comes first, and what it frees counts for the other.
+6. What another scheduler has placed is for that one to take.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Annotated
 
+import msgspec
+
+from reprieve.configuration import OWN_SCHEDULER
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.units import POD
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.preemption import BasePolicy, decide
-from reprieve.engine.reasons import QueueAboveMaximum, QueueLaw, Reason
+from reprieve.engine.reasons import NobodyAsked, OtherScheduler, QueueAboveMaximum, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
+from reprieve.manifests.core import ConfigMap
+from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUE
 from reprieve.model.names import Key, UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.queue.pods import held, opted_out, required_node
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.tree import QueueNode, below
 from reprieve.texts import queues as texts
-from reprieve.world import PodFacts
+from reprieve.world import PodFacts, World, microseconds
 
-_HOUR = 3_600_000_000
+ABOVE_SINCE = "reprieve.scheduling/above-maximum-since"
+_SECOND = 1_000_000
+_HOUR = 3600 * _SECOND
+AwareMoment = Annotated[datetime, msgspec.Meta(tz=True)]
 Left = dict[str, int]
 """What is still to be freed, by resource."""
+
+
+def queue_unit(queue: QueueNode) -> UnitName:
+    return unit_name(QUEUE, "", queue.name)
+
+
+def above_since(world: World) -> dict[str, datetime]:
+    """Since when queues are above their maximum, as far as that is noted."""
+    named = [item for item in world.all(ConfigMap) if item.name == CONFIG_MAP]
+    notes = (item.metadata.annotations.get(ABOVE_SINCE, "") for item in named)
+    return read_since(next(filter(None, notes), ""))
+
+
+def read_since(note: str) -> dict[str, datetime]:
+    """What a note says; nothing, where somebody else has written it."""
+    try:
+        return msgspec.json.decode(note, type=dict[str, AwareMoment]) if note else {}
+    except msgspec.MsgspecError:
+        return {}
 
 
 def watched(policy: QueuePolicy) -> list[QueueNode]:
@@ -36,27 +68,36 @@ def watched(policy: QueuePolicy) -> list[QueueNode]:
     return [node for node in reversed(list(below(policy.tree.root))) if node.quota_delay]
 
 
-def decide_limits(policy: QueuePolicy, now: int) -> list[Plan]:
+def decide_limits(policy: QueuePolicy, now: int, names: frozenset[str] | None = None) -> list[Plan]:
     """A plan for every queue above its maximum; where there is none, one that says so for the first that is watched."""
-    queues = watched(policy)
-    limits = LimitPolicy(policy)
-    plans = [decide(limits, queue, now) for queue in queues]
+    plans = list(each_limit(policy, now, names))
     above = [plan for plan in plans if plan.outcome != "Fits"]
     return above or plans[-1:]
+
+
+def each_limit(policy: QueuePolicy, now: int, names: frozenset[str] | None = None) -> Iterator[Plan]:
+    """A plan for every queue that is watched, in the order in which they are looked at. `names`: the schedulers whose
+    pods may be asked; None: all."""
+    queues = watched(policy)
+    limits = LimitPolicy(policy, names)
+    return (decide(limits, queue, now) for queue in queues)
 
 
 class LimitView:
     """A queue, what it uses too much, and who is looked at for that."""
 
-    def __init__(self, queue: QueueNode, free: Left) -> None:
+    def __init__(self, queue: QueueNode, free: Left, due: int, now: int) -> None:
         self.queue = queue
         self.free = free
+        self.due = due
+        """When somebody may be asked for it."""
+        self.now = now
         self.reasons: dict[Key, Reason] = {}
         """What the rules said of those who stay."""
 
     @property
     def unit(self) -> UnitName:
-        return unit_name("Queue", "", self.queue.name)
+        return queue_unit(self.queue)
 
 
 class LimitPolicy(BasePolicy):
@@ -64,20 +105,27 @@ class LimitPolicy(BasePolicy):
 
     name = "queue"
 
-    def __init__(self, queues: QueuePolicy) -> None:
+    def __init__(self, queues: QueuePolicy, names: frozenset[str] | None = None) -> None:
         self._queues = queues
+        self._names = names
+        self._since = above_since(queues.world)
         self._gone: dict[int, Resources] = {}
         self._going: set[Key] = set()
 
-    def view(self, preemptor: QueueNode, now: int) -> LimitView:  # noqa: ARG002 - since when is for others to say
+    def view(self, preemptor: QueueNode, now: int) -> LimitView:
         enabled = self._queues.tree.quota_preemption
-        return LimitView(preemptor, self._to_free(preemptor) if enabled else {})
+        since = self._since.get(queue_unit(preemptor))
+        due = now if since is None else microseconds(since) + int(preemptor.quota_delay * _SECOND)
+        return LimitView(preemptor, self._to_free(preemptor) if enabled else {}, due, now)
 
     def fits(self, view: LimitView) -> Placed | None:
         return None if view.free else Placed(texts.quota_kept(view.queue.name))
 
-    def trigger(self, view: LimitView) -> HeldBack | None:  # noqa: ARG002 - the delay is the loop's to keep
-        return None
+    def trigger(self, view: LimitView) -> HeldBack | None:
+        if view.due <= view.now:
+            return None
+        message = texts.quota_delayed(view.queue.name, view.due)
+        return HeldBack("Wait", message, until=view.due, because=NobodyAsked("NotYet"))
 
     def domains(self, view: LimitView) -> Iterable[Sequence[QueueNode]]:
         return [[view.queue]]
@@ -90,8 +138,13 @@ class LimitPolicy(BasePolicy):
         def law(kind: str) -> Reason:
             return QueueLaw(kind, domain.name)
 
+        def others(one: tuple[PodFacts, Left]) -> Reason | None:
+            scheduler = one[0].pod.spec.scheduler_name
+            return None if self._names is None or scheduler in self._names else OtherScheduler(scheduler, OWN_SCHEDULER)
+
         return [
             lambda one: law("NothingShared") if not _amount(*one) else None,
+            others,
             lambda one: law("WholeGroup") if units.of(one[0]).kind != POD else None,
             lambda one: law("Leaving") if one[0].pod.terminating or one[0].key in self._going else None,
             lambda one: law("RequiredNode") if required_node(one[0]) is not None else None,

@@ -16,19 +16,25 @@
 6. A pod that must run on one node (a DaemonSet's) takes from that node, whatever queues say: see `required_node`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from reprieve import texts
+from reprieve.engine.claims import Claim
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.nodes.obstacles import without_asking
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
+from reprieve.engine.plan import Remark
 from reprieve.engine.preemption import BasePolicy
-from reprieve.engine.reasons import NobodyAsked, QueueLaw, Reason
+from reprieve.engine.reasons import Because, NobodyAsked, QueueLaw, Reason
 from reprieve.engine.steps import Criterion
+from reprieve.model.names import UnitName
+from reprieve.policies.on_nodes import group_counts_for_nothing
 from reprieve.policies.queue import laws
 from reprieve.policies.queue.candidates import QueueCandidates
+from reprieve.policies.queue.claims import QueueObstacles, above_guarantee, at_maximum
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.leaving import leaving_enough
 from reprieve.policies.queue.rules import QueueRule, queue_rules
@@ -78,6 +84,16 @@ class QueuePolicy(BasePolicy):
         nodes = self._ledger.view(preemptor, priority=LOWEST, vacated=True)
         return PodInQueueView(preemptor, self.tree.queue_of(preemptor), nodes, now)
 
+    def may_claim(self, facts: PodFacts) -> bool:
+        """Law 4, if everybody else below the guarantee left."""
+        self.sync()
+        return laws.could_be_under_guarantee(laws.Claim(facts, self.tree.queue_of(facts)))
+
+    def levels(self, facts: PodFacts) -> tuple[int, ...]:
+        """The priority of a pod as each queue sees it, from root down to its own."""
+        self.sync()
+        return tuple(reversed(laws.priorities(facts.priority, self.tree.queue_of(facts))))
+
     # 1. Fits
 
     def fits(self, view: PodInQueueView) -> Placed | None:
@@ -90,8 +106,8 @@ class QueuePolicy(BasePolicy):
 
     def trigger(self, view: PodInQueueView) -> HeldBack | None:
         refusal = self._refusal(view)
-        if refusal:
-            return HeldBack("Unschedulable", refusal, because=NobodyAsked())
+        if refusal is not None:
+            return refusal
         ready = view.facts.created + int(view.queue.delay * _SECOND)
         if view.now < ready:
             message = texts.queues.waits_for_delay(view.unit, view.queue.name, ready)
@@ -102,14 +118,13 @@ class QueuePolicy(BasePolicy):
         message = texts.pods.waits_for_victims(view.unit, where, leaving)
         return HeldBack("Wait", message, where, waiting_for=leaving, because=NobodyAsked("Leaving"))
 
-    def _refusal(self, view: PodInQueueView) -> str:
+    def _refusal(self, view: PodInQueueView) -> HeldBack | None:
         if view.facts.preemption_policy == "Never":
-            return texts.pods.never_preempts(view.unit)
+            return _held(view, "Never", texts.queues.never_preempts)
         if not self.tree.preemption:
-            return texts.queues.preemption_off(view.unit)
-        if not laws.could_be_under_guarantee(view):
-            return texts.queues.law_4(view.unit, view.queue.name)
-        return ""
+            return _held(view, "NotAllowed", texts.queues.preemption_off)
+        law_4 = above_guarantee(view, alone=True)
+        return None if law_4 is None else _held(view, "NotAllowed", texts.queues.above_guarantee, law_4)
 
     # 3. to 5. The search
 
@@ -129,6 +144,10 @@ class QueuePolicy(BasePolicy):
         view.search = QueueSearch(self.columns, view, view.candidates)
         return view.search
 
+    def judge(self, view: PodInQueueView) -> QueueCandidates:
+        """What the rules say of everybody, for a pod that may not even exist yet."""
+        return self._judge(view, self.rules(view))
+
     def _judge(self, view: PodInQueueView, rules: Sequence[QueueRule]) -> QueueCandidates:
         return QueueCandidates(self.columns, self._table, rules, self._standing(view))
 
@@ -139,9 +158,31 @@ class QueuePolicy(BasePolicy):
         return texts.pods.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
 
     def refusal(self, view: PodInQueueView) -> HeldBack:
-        laws_met = view.candidates.tally() if view.candidates is not None else {}
-        message = texts.queues.no_victims_in_reach(view.unit, view.top.name, laws_met)
-        return HeldBack("Unschedulable", message)
+        if view.candidates is None:
+            raise LookupError(f"nothing was searched for {view.unit}")
+        obstacles = self._obstacles(view, view.candidates)
+        held = self._held_by_law_4(view)
+        out = [node for node in self._out(view) if node not in held]
+        law_4 = above_guarantee(view, alone=False) if held else None
+        claims: list[Claim] = [
+            *at_maximum(view),
+            *([law_4] if law_4 is not None else []),
+            *obstacles.of(np.array(out, dtype=np.int64)),
+            obstacles.in_reach(),
+        ]
+        return HeldBack("Unschedulable", texts.queues.unschedulable(view.unit, claims), claims=claims)
+
+    def _obstacles(self, view: PodInQueueView, candidates: QueueCandidates) -> QueueObstacles:
+        refused = view.search.refused if view.search is not None else {}
+        return QueueObstacles(view, candidates, lambda node: list(refused.get(node, {}).values()))
+
+    def _out(self, view: PodInQueueView) -> list[int]:
+        """Nodes that have no room for it, also once everybody is gone who is leaving already."""
+        found: list[int] = np.flatnonzero(~self._table.gone[: self._table.size] & ~view.roomy).tolist()
+        return found
+
+    def remarks(self, view: PodInQueueView, told: Told) -> list[Remark]:  # noqa: ARG002 - whatever the outcome
+        return group_counts_for_nothing(view.facts, self._ledger.settings)
 
     # Explanations
 
@@ -149,7 +190,7 @@ class QueuePolicy(BasePolicy):
         candidates = view.candidates or self._judge(view, self.rules(view))
         chosen = self._ledger.index(told.chosen.domain) if told.chosen is not None else -1
         refused = view.search.refused if view.search is not None else {}
-        held = self._held_by_law_4(view, told)
+        held = self._held_by_law_4(view) if told.chosen is None else set()
         law_4 = QueueLaw("AboveGuarantee", view.queue.name)
         for node in [chosen] if told.brief else range(len(self._table.residents)):
             for rank, share in enumerate(self._table.residents[node]):
@@ -160,27 +201,26 @@ class QueuePolicy(BasePolicy):
                     reason = reason or (law_4 if node in held else None)
                     yield Judged(facts.unit, self._table.names[node], reason)
 
-    def _held_by_law_4(self, view: PodInQueueView, told: Told) -> set[int]:
+    def _held_by_law_4(self, view: PodInQueueView) -> set[int]:
         """Where nobody was chosen: the nodes on which only law 4 stood in the way, with room or once it was made."""
-        if view.search is None or told.chosen is not None:
+        if view.search is None:
             return set()
         held = set(view.search.held_by_law_4)
-        roomy = np.flatnonzero(view.nodes.fits).tolist()
+        roomy = np.flatnonzero(view.roomy).tolist()
         return held.union(roomy) if held.intersection(roomy) or not view.blocked else held
 
-    def obstacles(self, view: PodInQueueView, told: Told) -> dict[str, str]:
+    def obstacles(self, view: PodInQueueView, told: Told) -> dict[str, Claim]:
         """For each node that cannot take the pod, why."""
         if told.offers is None or view.candidates is None:
             return {}
-        offered = {offer.domain for offer in told.offers.all()}
-        candidates = np.asarray(view.candidates.mask.any(axis=0))
+        offered = {self._table.index[offer.domain] for offer in told.offers.all()}
+        held = self._held_by_law_4(view) if told.chosen is None else set()
+        obstacles = self._obstacles(view, view.candidates)
         return {
-            name: texts.pods.obstacle(int(view.nodes.reach[node]), candidates=bool(candidates[node]))
-            for node, name in enumerate(self._table.names)
-            if self._table.nodes[node] is not None
-            and name not in offered
-            and not view.nodes.fits[node]
-            and node not in self._held_by_law_4(view, told)
+            self._table.names[node]: claim
+            for node in self._out(view)
+            if node not in offered and node not in held
+            for claim in obstacles.of(np.array([node]))
         }
 
     def stamp(self, view: PodInQueueView) -> object:  # noqa: ARG002 - what the world is at
@@ -188,3 +228,11 @@ class QueuePolicy(BasePolicy):
 
     def fingerprint(self) -> str:
         return self._ledger.fingerprint()
+
+
+def _held(
+    view: PodInQueueView, because: Because, text: Callable[[UnitName, Sequence[Claim]], str], *more: Claim
+) -> HeldBack:
+    """Nobody may be asked: why it does not fit as things are, and `more` that stands in the way."""
+    claims = [*at_maximum(view), *(without_asking(view.nodes) if not view.nodes.fits.any() else ()), *more]
+    return HeldBack("Unschedulable", text(view.unit, claims), because=NobodyAsked(because), claims=claims)

@@ -8,18 +8,24 @@
 4. While enough pods leave already, it waits for them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
+
 from reprieve import texts
+from reprieve.engine.claims import Claim, NodeClaim, NotReached, Protected, Unreachable
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
+from reprieve.engine.nodes.obstacles import UNREACHABLE, NodeObstacles, without_asking
 from reprieve.engine.nodes.reach import REACHED
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
-from reprieve.engine.plan import Victim
+from reprieve.engine.plan import Remark, Victim
 from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import NobodyAsked, NodeRequired, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
 from reprieve.engine.steps import ONLY_CANDIDATE, remove_until_fits
+from reprieve.policies.on_nodes import group_counts_for_nothing
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.ledger import OneNode
 from reprieve.policies.queue.pods import held, required_node
@@ -60,10 +66,15 @@ class RequiredNodePolicy(BasePolicy):
 
     def trigger(self, view: RequiredNodeView) -> HeldBack | None:
         if not _within_reach(view):
-            return HeldBack("Unschedulable", texts.queues.out_of_reach(view.unit, view.where), because=NobodyAsked())
+            why: Unreachable = "NoSuchNode" if view.node == NOWHERE else UNREACHABLE[int(view.nodes.reach[view.node])]
+            claims: list[Claim] = [NotReached(why=why)]
+            message = texts.queues.on_its_node(view.unit, view.where, claims)
+            return HeldBack("Unschedulable", message, because=NobodyAsked(), claims=claims)
         if view.facts.preemption_policy == "Never":
-            return HeldBack("Unschedulable", texts.pods.never_preempts(view.unit), because=NobodyAsked("Never"))
-        if not view.nodes.when_all_left()[view.node]:
+            claims = [*without_asking(view.nodes, np.array([view.node]))]
+            message = texts.queues.never_on_node(view.unit, view.where, claims)
+            return HeldBack("Unschedulable", message, because=NobodyAsked("Never"), claims=claims)
+        if not view.roomy[view.node]:
             return None
         leaving = [one.facts.unit for one in self._here(view) if one.facts.pod.terminating]
         message = texts.pods.waits_for_victims(view.unit, view.where, leaving)
@@ -107,13 +118,33 @@ class RequiredNodePolicy(BasePolicy):
         if victims is None:
             return OfferList()
         going = [Victim(one.facts.unit, NodeRequired(view.where, one.reluctant)) for one in victims]
-        return OfferList([Offer(view.where, going, {view.unit: view.where}, criterion=ONLY_CANDIDATE)])
+        place = {view.unit: view.where}
+        leaving = [one.facts.unit for one in self._here(view) if one.facts.pod.terminating]
+        offer = Offer(view.where, going, place, waiting_for=leaving, criterion=ONLY_CANDIDATE, reserves=True)
+        return OfferList([offer])
 
     def message(self, view: RequiredNodeView, offer: Offer) -> str:
         return texts.pods.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
 
     def refusal(self, view: RequiredNodeView) -> HeldBack:
-        return HeldBack("Unschedulable", texts.queues.too_little_on_node(view.unit, view.where))
+        claims = self._claims(view)
+        message = texts.queues.on_its_node(view.unit, view.where, claims)
+        return HeldBack("Unschedulable", message, claims=claims)
+
+    def _claims(self, view: RequiredNodeView) -> list[NodeClaim]:
+        """Why its node cannot take it, though all went who may go."""
+        rules = self.rules(view, view.node)
+        here = self._table.residents[view.node]
+        judged = [protection(rules, one) for one in self._here(view)]
+        candidates = np.zeros((len(judged), self._table.size), dtype=np.bool_)
+        candidates[:, view.node] = [reason is None for reason in judged]
+        stays = zip(judged, here, strict=True)
+        counts = Counter(reason.rule for reason, share in stays if reason is not None for _ in share.pods)
+        stay = [Protected(rule, pods) for rule, pods in sorted(counts.items())]
+        return NodeObstacles(view.nodes, candidates, when_left=True).of(np.array([view.node]), lambda _: stay)
+
+    def remarks(self, view: RequiredNodeView, told: Told) -> list[Remark]:  # noqa: ARG002 - whatever the outcome
+        return group_counts_for_nothing(view.facts, self._ledger.settings)
 
     # Explanations
 
@@ -124,8 +155,10 @@ class RequiredNodePolicy(BasePolicy):
                 reason = protection(rules, self._columns.candidate(rank, node))
                 yield from (Judged(facts.unit, self._table.names[node], reason) for facts in share.pods)
 
-    def obstacles(self, view: RequiredNodeView, told: Told) -> dict[str, str]:
-        return {view.where: texts.pods.TOO_SMALL} if told.offers is not None and told.chosen is None else {}
+    def obstacles(self, view: RequiredNodeView, told: Told) -> dict[str, Claim]:
+        if told.offers is None or told.chosen is not None:
+            return {}
+        return dict(zip([view.where], self._claims(view), strict=False))
 
     def stamp(self, view: RequiredNodeView) -> object:  # noqa: ARG002 - what the world is at
         return self._ledger.world.version

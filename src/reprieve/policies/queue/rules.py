@@ -4,7 +4,8 @@
    preempt single pods.
 2. About its queue: the own one (law 3), outside the fence (law 7), preemption disabled, not over its guarantee (law 5),
    behind a priority fence (law 6).
-3. About itself: it must run on its node, leaves already, is of the same application (law 3), ranks above what may be
+3. About itself: it must run on its node, leaves already, is of the same application (law 3), only shares the guarantee
+   that is claimed (law 4), ranks above what may be
    asked there (law 6), holds nothing of what is asked for; or its queue, or one above it, would be below its guarantee
    without it (law 2).
 """
@@ -15,13 +16,17 @@ import numpy as np
 
 from reprieve.engine.arrays import Mask
 from reprieve.engine.reasons import QueueLaw
+from reprieve.model.resources import NOTHING
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.laws import NOBODY_GONE, Gone, falls_below
 from reprieve.policies.queue.standing import QUEUE_LAWS, QueueStanding
+from reprieve.policies.queue.tree import QueueNode
 from reprieve.policies.queue.view import QueueView
 from reprieve.world import PodFacts
 
 BELOW_GUARANTEE = "NeverBelowGuarantee"
+SAME_GUARANTEE = "SameGuarantee"
+WITHIN_GUARANTEE = "WithinGuarantee"
 Protects = Callable[[QueueColumns], Mask]
 
 
@@ -53,7 +58,10 @@ def queue_rules(view: QueueView, columns: QueueColumns, standing: QueueStanding)
         queue = columns.tree.queue_of(facts)
         if kind == BELOW_GUARANTEE:
             return below_guarantee(view, columns, facts)
-        return QueueLaw(kind, queue.name, view.top.name, facts.priority, int(standing.bound[queue.number]))
+        if kind == WITHIN_GUARANTEE:
+            return within_guarantee(view, queue)
+        top = view.claimed if kind == SAME_GUARANTEE and view.claimed is not None else view.top
+        return QueueLaw(kind, queue.name, top.name, facts.priority, int(standing.bound[queue.number]))
 
     masks = {**_ABOUT_UNITS, **_about_queues(columns, standing), **_about_pods(view, standing)}
     return [QueueRule(kind, protects, reason) for kind, protects in masks.items()]
@@ -74,6 +82,7 @@ def _about_pods(view: QueueView, standing: QueueStanding) -> dict[str, Protects]
         "RequiredNode": lambda pool: pool.column("fixed") > 0,
         "Leaving": lambda pool: pool.column("leaves") > 0,
         "SameApplication": lambda pool: pool.of_application(view.application),
+        SAME_GUARANTEE: lambda pool: _only_shares(pool, standing),
         "HigherPriority": lambda pool: pool.column("priority") > standing.bound[pool.column("queue")],
         "NothingShared": lambda pool: ~_shares(pool, view),
         BELOW_GUARANTEE: lambda pool: _falls_below(pool, standing),
@@ -87,6 +96,14 @@ def _shares(pool: QueueColumns, view: QueueView) -> Mask:
     return shares
 
 
+def _only_shares(pool: QueueColumns, standing: QueueStanding) -> Mask:
+    """Law 4: it is below the queue that is claimed, and claims none further down itself."""
+    shares = standing.claimed[pool.column("queue")]
+    for name in standing.spare:
+        shares &= (pool.amounts(name) == 0) | standing.shares_guarantee(name)[pool.column("queue")]
+    return shares
+
+
 def _falls_below(pool: QueueColumns, standing: QueueStanding) -> Mask:
     """Law 2, as things are: a pod alone is more than its queue may lose."""
     falls = np.zeros(pool.column("queue").shape, dtype=np.bool_)
@@ -96,8 +113,24 @@ def _falls_below(pool: QueueColumns, standing: QueueStanding) -> Mask:
     return falls
 
 
+def within_guarantee(view: QueueView, queue: QueueNode) -> QueueLaw:
+    """Law 5, with the queue, or one above it, that is not over its guarantee: of what is asked for, or at all."""
+    path = queue.path[: queue.path.index(view.common(queue))]
+    for name in view.request:
+        for node in path if queue.kept.get(name, 0) else ():
+            if name in (node.guaranteed or NOTHING) and not _over(node, name):
+                return QueueLaw(WITHIN_GUARANTEE, node.name, view.top.name, resource=name)
+    within = (node for node in path if node.guaranteed and not any(_over(node, name) for name in node.guaranteed))
+    return QueueLaw(WITHIN_GUARANTEE, next(within, queue).name, view.top.name)
+
+
+def _over(node: QueueNode, name: str) -> bool:
+    return node.kept.get(name, 0) > (node.guaranteed or NOTHING)[name]
+
+
 def below_guarantee(view: QueueView, columns: QueueColumns, facts: PodFacts, gone: Gone = NOBODY_GONE) -> QueueLaw:
     """Law 2, with the queue that would fall below its guarantee."""
     queue = columns.tree.queue_of(facts)
-    fallen = falls_below(facts, queue, view, gone) or queue
-    return QueueLaw(BELOW_GUARANTEE, fallen.name, view.top.name)
+    alone = falls_below(facts, queue, view)
+    fallen = alone or falls_below(facts, queue, view, gone) or queue
+    return QueueLaw(BELOW_GUARANTEE, fallen.name, view.top.name, others_gone=alone is None)

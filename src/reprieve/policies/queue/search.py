@@ -8,7 +8,7 @@
 4. Where a node has room and only a maximum is in the way, the search goes over all nodes below that maximum, once.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from reprieve.engine.steps import TIE_BREAK, Criterion, fill_back, remove_until_
 from reprieve.model.names import Key
 from reprieve.policies.queue.candidates import QueueCandidates
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
+from reprieve.policies.queue.leaving import waited_for
 from reprieve.policies.queue.ledger import QueueLedger
 from reprieve.policies.queue.view import QueueView
 
@@ -79,7 +80,9 @@ class QueueSearch:
 
     def _offer(self, node: int, victims: list[QueueCandidate]) -> Offer:
         name, unit = self._table.names[node], self._view.unit
-        return Offer(name, [Victim(one.facts.unit, self._reason(one)) for one in victims], {unit: name})
+        going = [Victim(one.facts.unit, self._reason(one)) for one in victims]
+        leaving = [facts.unit for facts in waited_for(self._view, self._columns, node)]
+        return Offer(name, going, {unit: name}, waiting_for=leaving, reserves=True)
 
     def _reason(self, one: QueueCandidate) -> QueueOver:
         return QueueOver(self._tree.queues[one.queue].name, one.facts.priority, one.reluctant)
@@ -93,23 +96,35 @@ class QueueSearch:
 
     def on_node(self, node: int) -> list[QueueCandidate] | None:
         """Laws 2 and 4 on one node: the fewest in order that make it fit; elsewhere only for a maximum's sake."""
-        if self._nodes.fits[node]:
+        if self._view.roomy[node]:
             return self._for_maximum
-        return self._victims(node, self._candidates.on(node))
+        return self._from_one_side(node, lambda: self._candidates.on(node))
 
     @cached_property
     def _for_maximum(self) -> list[QueueCandidate] | None:
         """Who goes where there is room on a node; which node that is makes no difference."""
-        node = int(np.flatnonzero(self._nodes.fits)[0])
+        node = int(np.flatnonzero(self._view.roomy)[0])
         queues = np.zeros(len(self._tree.queues), dtype=np.bool_)
         for queue in self._tree.queues:
             queues[queue.number] = any(blocked in queue.path for blocked in self._view.blocked)
-        return self._victims(node, self._candidates.everywhere(queues))
+        return self._from_one_side(node, lambda: self._candidates.everywhere(queues))
+
+    def _from_one_side(self, node: int, order: Callable[[], Iterable[QueueCandidate]]) -> list[QueueCandidate] | None:
+        """Law 4: from outside of the queue that is claimed; where that is not enough, from within and nowhere else."""
+        within = self._candidates.standing.claimed
+        outside = self._victims(node, (one for one in order() if not within[one.queue]))
+        if outside is not None or not self._some_within:
+            return outside
+        return self._victims(node, (one for one in order() if within[one.queue]))
+
+    @cached_property
+    def _some_within(self) -> bool:
+        return bool((self._candidates.mask & self._candidates.standing.claimed[self._candidates.queue]).any())
 
     def _victims(self, node: int, order: Iterable[QueueCandidate]) -> list[QueueCandidate] | None:
         ledger = QueueLedger(self._columns, self._view, node)
         removed = remove_until_fits(ledger, order, ledger.may_go)
-        self.refused[node] = ledger.refused
+        self.refused.setdefault(node, {}).update(ledger.refused)
         if removed is None:
             if ledger.only_law_4 or (not ledger.gone and not ledger.fits() and ledger.only_law_4):
                 self.held_by_law_4.add(node)
@@ -157,15 +172,15 @@ class QueueSearch:
     @cached_property
     def _bounds(self) -> tuple[Ints, Ints]:
         view = self._nodes
-        slack, weights = view.slack, view.weights(slice(0, self._table.size), self._table.depth)
+        slack, weights = self._view.slack, view.weights(slice(0, self._table.size), self._table.depth)
         gives = np.maximum(weights, 0)
         mask = self._candidates.mask
-        full = np.flatnonzero(view.within_reach & ~view.fits & view.enough(slack + _sum(gives, mask)))
+        full = np.flatnonzero(view.within_reach & ~self._view.roomy & view.enough(slack + _sum(gives, mask)))
         slack, gives, mask = slack[:, full], gives[:, :, full], mask[:, full]
         bounds = np.stack(
             [self._reluctant(slack, gives, mask, full), self._fewest(slack, gives, mask), self._near(full)]
         )
-        roomy = np.flatnonzero(view.fits)
+        roomy = np.flatnonzero(self._view.roomy)
         if not len(roomy) or self._for_maximum is None:
             return full, bounds
         price = np.array(self.price(self._for_maximum), dtype=np.int64)[:, None]

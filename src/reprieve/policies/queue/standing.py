@@ -9,6 +9,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.model.resources import NOTHING
+from reprieve.policies.queue.laws import priorities, spare_of
 from reprieve.policies.queue.tree import QueueNode, QueueTree
 from reprieve.policies.queue.view import QueueView
 
@@ -85,7 +86,10 @@ class QueueStanding:
         figures.refresh()
         self._figures = figures
         self._view = view
+        self._start = [node.number for node in view.queue.path]
         self.inside = self._inside()
+        self.claimed = self._below(view.claimed)
+        """Law 4: what is below the queue that is claimed."""
         self.bound = self._bounds()
         """Law 6: the highest priority that may be asked."""
         self.spare = {name: self._spare(name) for name in figures.guaranteed_types}
@@ -116,42 +120,56 @@ class QueueStanding:
 
     def _inside(self) -> Mask:
         """Law 7."""
-        top = self._view.top
+        return self._below(self._view.top)
+
+    def _below(self, top: QueueNode | None) -> Mask:
+        """A queue on the way up from the asking one, and all below it; None: no queue."""
         start = {node.number: int(top in node.path) for node in self._view.queue.path}
         return self._down(start, lambda _, parents: parents) > 0
 
     def _over_guarantee(self) -> Mask:
-        """Law 5."""
-        over = np.zeros(self._figures.size, dtype=np.bool_)
+        """Law 5: it guarantees nothing, or is over in some type; and it may lose some of what is asked for."""
+        above = {name: self._least(name, dict.fromkeys(self._start, ABSENT)) for name in self._figures.guaranteed_types}
+        nothing = np.ones(self._figures.size, dtype=np.bool_)
+        some = np.zeros(self._figures.size, dtype=np.bool_)
+        for spare in above.values():
+            nothing &= spare == ABSENT
+            some |= (spare > 0) & (spare != ABSENT)
+        gives = np.zeros(self._figures.size, dtype=np.bool_)
         for name in self._view.request:
-            left = self._left(name)
-            over |= np.where(left == ABSENT, -self._figures.kept(name), left) < 0
-        return over
-
-    def _left(self, name: str) -> Ints:
-        guaranteed = self._figures.guaranteed(name)
-        own = np.where(guaranteed == ABSENT, ABSENT, guaranteed - self._figures.kept(name))
-        start: dict[int, int] = {}
-        for node in self._view.queue.path:
-            claims = any(name in (below.guaranteed or NOTHING) for below in self._view.below(node))
-            start[node.number] = ABSENT if claims else int(own[[above.number for above in node.path]].min())
-        return self._down(start, lambda numbers, parents: np.minimum(own[numbers], parents))
+            gives |= (self._figures.kept(name) > 0) & (above.get(name, ABSENT) > 0)
+        return np.asarray((nothing | some) & gives)
 
     def _spare(self, name: str) -> Ints:
+        """Law 2: what may leave a queue; below the queue that is claimed, those above have no less than before."""
+        start, comes, least = dict.fromkeys(self._start, ABSENT), self._view.request.of(name), ABSENT
+        for node in reversed(self._view.queue.path):
+            if name in (node.guaranteed or NOTHING):
+                least = min(least, spare_of(node, name, comes))
+            if self._view.within(node):
+                start[node.number] = least
+        return self._least(name, start)
+
+    def _least(self, name: str, start: dict[int, int]) -> Ints:
+        """What each queue uses above its guarantee of a type, or one above it does, whichever is least."""
         guaranteed = self._figures.guaranteed(name)
         own = np.where(guaranteed == ABSENT, ABSENT, self._figures.kept(name) - guaranteed)
-        start = {node.number: ABSENT for node in self._view.queue.path}
         return self._down(start, lambda numbers, parents: np.minimum(own[numbers], parents))
+
+    def shares_guarantee(self, name: str) -> Mask:
+        """Queues below the one that is claimed, but none that guarantees a type in between: for a pod that holds it."""
+        named = self._figures.guaranteed(name) != ABSENT
+        start, below = {}, 0
+        for node in reversed(self._view.queue.path):
+            below |= node is not self._view.claimed and self._view.within(node) and bool(named[node.number])
+            start[node.number] = below
+        return np.asarray(self.claimed & (self._down(start, lambda numbers, parents: named[numbers] | parents) == 0))
 
     def _bounds(self) -> Ints:
         """Law 6. Going up, each queue adds its offset to the priority, or replaces it at a priority fence; going down,
         each takes its offset away, and behind a fence all may be asked or nobody."""
-        start: dict[int, int] = {}
-        priority = self._view.facts.priority
-        for node in self._view.queue.path:
-            start[node.number] = priority
-            priority = node.offset if node.priority_fence else priority + node.offset
-        return self._down(start, self._priority_step)
+        seen = priorities(self._view.facts.priority, self._view.queue)
+        return self._down(dict(zip(self._start, seen, strict=True)), self._priority_step)
 
     def _priority_step(self, numbers: Ints, above: Ints) -> Ints:
         offset = self._figures.offset[numbers]

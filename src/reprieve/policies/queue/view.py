@@ -2,6 +2,9 @@
 
 from functools import cached_property
 
+import numpy as np
+
+from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.view import NodeView
 from reprieve.model.names import UnitName
 from reprieve.policies.queue.laws import Claim, over_maximum
@@ -22,6 +25,16 @@ class QueueView(Claim):
     @property
     def unit(self) -> UnitName:
         return self.facts.unit
+
+    @cached_property
+    def slack(self) -> Ints:
+        """What is left beside it on each node, row by row, once everybody is gone who is leaving already."""
+        return self.nodes.slack_when_left(slice(0, self.nodes.table.size))
+
+    @cached_property
+    def roomy(self) -> Mask:
+        """The nodes that will have room for it then."""
+        return np.asarray(self.nodes.enough(self.slack) & self.nodes.within_reach)
 
     @cached_property
     def blocked(self) -> list[QueueNode]:

@@ -30,35 +30,25 @@ class Pool(NamedTuple):
     kind: int
 
 
-class Candidates:
-    """All candidates in a domain, told one after the other in the order in which they are asked.
-
-    Each queue keeps its workloads in order, so that nothing is sorted and nobody is looked at before it is needed.
-    """
+class Reach:
+    """The queues that may give somebody, before anybody has left; and why others do not."""
 
     def __init__(self, view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> None:
         self._view = view
         self._domain = domain
         self._rules = rules
         self.refused: dict[QuotaNode, Reason] = {}
-        """Queues and cohorts that give nobody: who is below them was not looked at."""
-        self._kept: list[Pool] = []
-        self._begun: list[Iterator[Candidate]] = []
-        for pool in self._pools():
-            rest = self._of(pool)
-            first = next(rest, None)
-            if first is not None:
-                self._kept.append(pool)
-                self._begun.append(chain((first,), rest))
-        self.elsewhere = any(pool.kind != _OWN for pool in self._kept)
-        self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in self._kept)
+        """Queues and cohorts that give nobody: who is below them is not looked at."""
+        self.pools = list(self._pools())
 
-    def __iter__(self) -> Iterator[Candidate]:
-        begun, self._begun = self._begun or [self._of(pool) for pool in self._kept], []
-        return begun[0] if len(begun) == 1 else merge(*begun, key=self._order)
-
-    def _order(self, item: Candidate) -> tuple[object, ...]:
-        return not item.facts.evicted, item.kind, self._view.quota.order(item.facts)
+    def protection(self, unit: WorkloadFacts) -> Reason | None:
+        """What protects a workload of this tree as things are; None: it may be asked."""
+        reason, node = self._rules.eligible(unit), unit.queue
+        while reason is None and node is not None:
+            reason, node = self.refused.get(node), node.parent
+        if reason is None and any(pool.queue is unit.queue and pool.kind == _PRIORITY for pool in self.pools):
+            return self._rules.while_borrowing(unit)
+        return reason
 
     def _pools(self) -> Iterator[Pool]:
         """The own queue; then up the tree, cohort by cohort: a subtree within its quota gives nobody."""
@@ -88,6 +78,36 @@ class Candidates:
             else:
                 yield from self._giving(child, but)
 
+
+class Candidates:
+    """All candidates in a domain, told one after the other in the order in which they are asked.
+
+    Each queue keeps its workloads in order, so that nothing is sorted and nobody is looked at before it is needed.
+    """
+
+    def __init__(self, view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> None:
+        self._view = view
+        self._rules = rules
+        reach = Reach(view, domain, rules)
+        self.refused = reach.refused
+        self._kept: list[Pool] = []
+        self._begun: list[Iterator[Candidate]] = []
+        for pool in reach.pools:
+            rest = self._of(pool)
+            first = next(rest, None)
+            if first is not None:
+                self._kept.append(pool)
+                self._begun.append(chain((first,), rest))
+        self.elsewhere = any(pool.kind != _OWN for pool in self._kept)
+        self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in self._kept)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        begun, self._begun = self._begun or [self._of(pool) for pool in self._kept], []
+        return begun[0] if len(begun) == 1 else merge(*begun, key=self._order)
+
+    def _order(self, item: Candidate) -> tuple[object, ...]:
+        return not item.facts.evicted, item.kind, self._view.quota.order(item.facts)
+
     def _of(self, pool: Pool) -> Iterator[Candidate]:
         eligible = eligible_in(pool.queue, self._view, self._rules.eligible)
         if pool.kind == _PRIORITY:
@@ -102,7 +122,8 @@ class Candidates:
 
 def eligible_rule(view: WorkloadView, domain: FlavorDemand) -> Eligible:
     claimed = frozenset(view.earlier.claimed) if view.again else ()
-    return Eligible(view.facts, view.spec.preemption, domain.contested, view.quota.closed, claimed)
+    preemption, closed = view.spec.preemption, view.quota.closed
+    return Eligible(view.facts, preemption, domain.contested, closed, claimed, view.preempted)
 
 
 def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterator[WorkloadFacts]:

@@ -1,10 +1,11 @@
-"""What the earlier heads of a cycle took: their quota, their victims, and what those without candidates reserve.
+"""What the earlier heads of a cycle took: their quota, their victims, and what those reserve who cannot have it yet.
 
 All of it stands in the tree while the cycle lasts, so that later heads find what is left.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
@@ -23,6 +24,11 @@ class EarlierHeads:
         self.claimed: dict[WorkloadFacts, None] = {}
         """Their victims so far, in order."""
         self._taken: list[tuple[QuotaNode, Amounts]] = []
+        self._promised: list[tuple[QuotaNode, Amounts]] = []
+        """What of it is taken once others are gone."""
+        self._waiting: dict[QuotaNode, list[Assignment]] = {}
+        """For whom a queue reserves."""
+        self._reserved: dict[QuotaNode, Amounts] = {}
         self._gone: list[WorkloadFacts] = []
         """Victims that are out of the tree already. Under fair sharing shares still count them."""
         self._moved: defaultdict[tuple[QuotaNode, FlavorResource], int] = defaultdict(int)
@@ -32,11 +38,11 @@ class EarlierHeads:
     # What later heads find
 
     def may_borrow(self, queue: QuotaNode, assignment: Assignment) -> bool:
-        return not self._no_borrowing or not assignment.level or queue.root not in self._no_borrowing
+        return not self._no_borrowing or not assignment.borrows or queue.root not in self._no_borrowing
 
     def leave(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts]) -> bool:
         """Whether so much is left once these, and all victims of this cycle, are gone."""
-        if not self._taken:
+        if not self._taken and not self._reserved:
             return True
         with Without(gone.values()):
             if queue.has(usage):
@@ -44,6 +50,47 @@ class EarlierHeads:
         others = [facts for facts in self.present() if facts.unit not in gone and _together(facts, queue)]
         with Without([*gone.values(), *others]):
             return bool(others) and queue.has(usage)
+
+    def leave_now(self, queue: QuotaNode, usage: Amounts) -> bool:
+        """Whether so much is left while all who make way are still there, beside those who were admitted."""
+        if len(self._taken) == len(self._promised):
+            return True  # nobody was admitted: it is as it was when the cycle began
+        with self._undone(self._promised):
+            return queue.has(usage)
+
+    @contextmanager
+    def before(self) -> Iterator[None]:
+        """The tree as it was when the cycle began: over that everybody is nominated, whenever its turn comes."""
+        with self._undone(self._taken):
+            yield
+
+    @contextmanager
+    def _undone(self, taken: Iterable[tuple[QuotaNode, Amounts]]) -> Iterator[None]:
+        """Without some of what was taken and all that is reserved, and with those still there who make way."""
+        less = [*taken, *self._reserved.items()]
+        more = [(facts.queue, facts.usage) for facts in self._gone if facts.queue is not None]
+        for node, amounts in less:
+            node.remove(amounts)
+        for node, amounts in more:
+            node.add(amounts)
+        try:
+            yield
+        finally:
+            for node, amounts in more:
+                node.remove(amounts)
+            for node, amounts in less:
+                node.add(amounts)
+
+    def reserving(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts]) -> list[str]:
+        """The queues whose reservations stand in the way, where it is nothing else."""
+        queues = [other for other in self._reserved if other is not queue and other.root is queue.root]
+        for other in queues:
+            self._move(other, self._reserved[other], -1)
+        try:
+            return sorted(other.name for other in queues) if self.leave(queue, usage, gone) else []
+        finally:
+            for other in queues:
+                self._move(other, self._reserved[other], 1)
 
     def present(self) -> Iterable[WorkloadFacts]:
         """Claimed victims that still stand in the tree."""
@@ -55,31 +102,52 @@ class EarlierHeads:
 
     # One more
 
-    def take(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts]) -> None:
+    @contextmanager
+    def turn_of(self, queue: QuotaNode) -> Iterator[None]:
+        """What a queue reserves is held against others, not against its own."""
+        reserved, taken = self._reserved.pop(queue, {}), len(self._taken)
+        self._move(queue, reserved, -1)
+        try:
+            yield
+        finally:
+            if len(self._taken) == taken:
+                self._move(queue, reserved, 1)
+                self._reserved[queue] = reserved
+            else:  # what was taken of the nominal quota is no longer to be reserved
+                for assignment in self._waiting.pop(queue, ()):
+                    self.reserve(queue, assignment)
+
+    def take(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts], *, admitted: bool) -> None:
         """A head has its quota, or will have it once these are gone."""
         if not self._fair:
             for facts in gone.values():
                 if facts not in self.claimed:
                     self._remove(facts)
         self.claimed |= dict.fromkeys(gone.values())
-        self._add(queue, usage)
+        self._move(queue, usage, 1)
+        self._taken.append((queue, usage))
+        if not admitted:
+            self._promised.append((queue, usage))
 
     def reserve(self, queue: QuotaNode, assignment: Assignment) -> None:
-        """A head without candidates holds quota: up to its nominal one, or to its borrowing limit if it borrows.
-
-        Victims of this cycle that have not left count as used here.
-        """
+        """One that cannot have it yet has its queue hold quota: up to the nominal one, or to the borrowing limit if it
+        borrows. Victims of this cycle that have not left count as used here."""
         gone = [] if self._fair else [facts.usage for facts in self.claimed if facts.queue is queue]
-        held: dict[FlavorResource, int] = {}
+        more: dict[FlavorResource, int] = {}
         for key, amount in assignment.usage.items():
             quota = queue.quota(key)
             left = quota.nominal - queue.used(key) - sum(usage.get(key, 0) for usage in gone)
-            if assignment.level == 0:
+            if not assignment.borrows:
                 amount = min(amount, left)
             elif quota.borrowing_limit is not None:
                 amount = min(amount, left + quota.borrowing_limit)
-            held[key] = max(0, amount)
-        self._add(queue, held)
+            if amount > 0:
+                more[key] = amount
+        if more:
+            self._waiting.setdefault(queue, []).append(assignment)
+            held = self._reserved.get(queue, {})
+            self._reserved[queue] = {key: held.get(key, 0) + more.get(key, 0) for key in {**held, **more}}
+            self._move(queue, more, 1)
 
     def stop_borrowing(self, queue: QuotaNode) -> None:
         """Where the settings say so, as in KEP-83: a head that need not borrow ends that for those after it."""
@@ -88,23 +156,20 @@ class EarlierHeads:
 
     def undo(self) -> None:
         """The cycle is over: the tree is what it was before."""
-        for queue, usage in reversed(self._taken):
+        for queue, usage in (*self._taken, *self._reserved.items()):
             queue.remove(usage)
         Without(self._gone).__exit__()
 
-    def _add(self, queue: QuotaNode, usage: Amounts) -> None:
-        queue.add(usage)
-        self._taken.append((queue, usage))
+    def _move(self, queue: QuotaNode, usage: Amounts, sign: int) -> None:
+        (queue.add if sign > 0 else queue.remove)(usage)
         for key, amount in usage.items():
-            self._moved[queue, key] += amount
+            self._moved[queue, key] += sign * amount
 
     def _remove(self, facts: WorkloadFacts) -> None:
         if facts.queue is None:
             return
-        facts.queue.remove(facts.usage)
+        self._move(facts.queue, facts.usage, -1)
         self._gone.append(facts)
-        for key, amount in facts.usage.items():
-            self._moved[facts.queue, key] -= amount
 
 
 def _together(facts: WorkloadFacts, queue: QuotaNode) -> bool:

@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from reprieve.engine.exposure import Exposure, Overcommitted
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
+from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.model.names import UnitName
+from reprieve.policies.quota.claims import out_of_queues
 from reprieve.policies.quota.cycle import cycle
+from reprieve.policies.quota.exposure import QuotaExposure, overcommitted_quota
 from reprieve.policies.quota.flavors import Forced
 from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.view import PendingWorkload, Terms
@@ -43,11 +47,12 @@ class QuotaEntry(Entry):
         if admission is not None:
             raise NothingToDecide(texts.already_admitted(facts.unit, admission.cluster_queue))
         if not self.policy.quota.takes(facts):
-            raise NothingToDecide(texts.no_queue(facts.unit, facts.workload.spec.queue_name))
+            raise NothingToDecide(texts.no_queue(facts.unit, out_of_queues(self.policy.quota, facts)))
         return self._preemptor(facts, forced_flavors(asked.assignment))
 
     def _preemptor(self, facts: WorkloadFacts, forced: Forced | None = None) -> Preemptor:
-        return Preemptor(facts.unit, self.name, facts.boosted, facts.created, PendingWorkload(facts, forced))
+        pending = PendingWorkload(facts, forced, facts.hold)
+        return Preemptor(facts.unit, self.name, facts.boosted, facts.created, pending)
 
     def known(self, asked: Asked) -> Known | None:
         facts = self._facts(asked)
@@ -66,9 +71,14 @@ class QuotaEntry(Entry):
         return sorted(facts.unit for facts in (*everyone, *self.policy.quota.stranded))
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
+        """Its plan in the cycle, which others take part in; one who has no turn in it is decided for as if it had."""
         self.policy.quota.sync()
         self.policy.quota.at(now)
-        return decide(self.policy, preemptor.facts, now)
+        pending: PendingWorkload = preemptor.facts
+        plans = cycle(self.policy) if pending.forced is None else []
+        return next((plan for plan in plans if plan.preemptor == preemptor.unit), None) or decide(
+            self.policy, pending, now
+        )
 
     def cycle(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:
         self.policy.quota.at(now)
@@ -77,6 +87,20 @@ class QuotaEntry(Entry):
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         """A cycle admits nobody in the world it looks at: heads see what the ones before took."""
+
+    def exposure(self, now: int) -> Exposure:
+        self.policy.quota.sync()
+        self.policy.quota.at(now)
+        exposure = QuotaExposure(self.policy, now)
+        return exposure.of(exposure.askers())
+
+    def overcommitted(self) -> Iterable[Overcommitted]:
+        self.policy.quota.sync()
+        return overcommitted_quota(self.policy.quota)
+
+    def carried(self) -> Iterable[QuotaWorkload]:
+        self.policy.quota.sync()
+        return self.policy.quota.carried()
 
     def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:
         unit, terms = decided.plan.preemptor, decided.plan.terms

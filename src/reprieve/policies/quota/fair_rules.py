@@ -1,7 +1,7 @@
 """Who may not be asked under fair sharing, beyond what `rules` say: shares are compared at the moment.
 
-7. A queue or cohort that does not borrow gives nobody, except on the way to the preemptor.
-8. The strategies compare the shares of the two children of the lowest common cohort: the taker's may not be above the
+8. A queue or cohort that does not borrow gives nobody, except on the way to the preemptor.
+9. The strategies compare the shares of the two children of the lowest common cohort: the taker's may not be above the
    target's after its loss; or it must be below the target's now.
 """
 
@@ -16,17 +16,22 @@ FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
 
 class Borrowing:
-    """7."""
+    """8."""
 
     def __init__(self, queue: QuotaNode) -> None:
+        self._taker = queue
         self._way = {queue, *queue.path()}
 
-    def of_node(self, node: QuotaNode) -> WithinQuota | None:
-        return None if node.share().borrowing or node in self._way else WithinQuota(node.name)
+    def of_node(self, node: QuotaNode) -> Reason | None:
+        if node.share().borrowing or node in self._way:
+            return None
+        if node.over_quota():  # of something that its cohort has none to lend of, which counts in no share
+            return NoLargerShare(node.name, self._taker.name, without_it=False)
+        return WithinQuota(node.name)
 
 
 class LargerShare:
-    """8. One of the strategies."""
+    """9. One of the strategies."""
 
     def __init__(self, queue: QuotaNode, strategy: str) -> None:
         self._taker = [queue, *queue.path()]

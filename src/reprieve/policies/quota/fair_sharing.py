@@ -12,7 +12,7 @@
 from collections.abc import Iterator
 
 from reprieve.engine.quota_tree import QuotaNode
-from reprieve.engine.reasons import WithinQuota
+from reprieve.engine.reasons import Reason, WithinQuota
 from reprieve.engine.steps import fill_back
 from reprieve.policies.quota.candidates import eligible_in, eligible_rule
 from reprieve.policies.quota.fair_rules import FINAL, INITIAL, Borrowing, FairRules, LargerShare
@@ -50,6 +50,45 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> Found:
     return Found(domain, rules, victims if fits else [], round_.asked)
 
 
+class FairProtection:
+    """What protects a workload as things are, before anybody has left; the request counts as used already."""
+
+    def __init__(self, view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> None:
+        self._view = view
+        self._domain = domain
+        self._rules = rules
+        self._reclaims = view.gate("FairSharingPreemptWithinNominal") and all(
+            view.queue.used(flavor) + amount <= view.queue.quota(flavor).nominal
+            for flavor, amount in domain.usage.items()
+            if flavor in domain.contested
+        )
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        queue = self._view.queue
+        reason = self._rules.eligible(unit)
+        if reason is not None or unit.queue is queue or unit.queue is None:
+            return reason
+        reason = self._rules.above_quota.of_node(unit.queue)
+        if reason is not None:
+            return reason
+        queue.add(self._domain.usage)
+        try:
+            return self._by_share(unit, unit.queue)
+        finally:
+            queue.remove(self._domain.usage)
+
+    def _by_share(self, unit: WorkloadFacts, queue: QuotaNode) -> Reason | None:
+        for node in (queue, *queue.path()):
+            within = self._rules.borrowing.of_node(node)
+            if within is not None:
+                return within
+        if self._reclaims:
+            return None
+        reason = self._rules.larger_share(unit)
+        again = self._rules.second_chance
+        return again(unit) if reason is not None and again is not None else reason
+
+
 class _Round:
     def __init__(self, view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> None:
         self._view = view
@@ -74,8 +113,7 @@ class _Round:
                 yield queue, offers
 
     def first(self) -> bool:
-        gate = self._view.quota.settings.gate("FairSharingPreemptWithinNominal")
-        reclaims = gate and self._within_nominal()
+        reclaims = self._within_nominal() and self._view.gate("FairSharingPreemptWithinNominal")
         while (queue := self._next()) is not None:
             if queue is self._view.queue:
                 fits = self._take(self._pop(queue), IN_QUEUE)
@@ -176,7 +214,8 @@ class _Round:
         reason = self._borrowing(node)
         if reason is None:
             return True
-        self.asked.nodes.setdefault(node, WithinQuota(node.name, others_gone=True) if self.removed else reason)
+        within = self.removed and isinstance(reason, WithinQuota)
+        self.asked.nodes.setdefault(node, WithinQuota(node.name, others_gone=True) if within else reason)
         return False
 
 

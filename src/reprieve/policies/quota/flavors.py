@@ -7,15 +7,20 @@
 3. Preemption is only considered where the request is within the nominal quota, or some cohort below the root could
    hold it, or the queue may borrow while it preempts.
 4. The search stops at the first flavor that is good enough for `flavorFungibility`, else the best is taken.
+5. Who borrows: whoever's queue uses more than its nominal quota with it, once its victims are gone. Where nobody can
+   make way, it waits for others to end, of its own queue too: then it borrows only if it asks for more than the nominal
+   quota ("assignments that require preemption implicitly do not borrow", KEP-83).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from reprieve.engine.claims import Claim, NotCovered
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
 from reprieve.manifests.kueue import ClusterQueueSpec, FlavorFungibility, PodSet, ResourceGroup
 from reprieve.manifests.pods import pod_requests
 from reprieve.model.resources import PODS
+from reprieve.policies.quota.claims import no_flavor
 from reprieve.policies.quota.flavor_labels import suits
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
@@ -28,6 +33,8 @@ class Rating(NamedTuple):
 
     mode: int
     level: int = 0
+    borrows: bool = False
+    """Whether its queue is above its nominal quota with it: see rule 5 of the module."""
 
 
 class Assigned(NamedTuple):
@@ -56,21 +63,23 @@ class FlavorDemand(NamedTuple):
 
 
 class Assignment:
-    """The flavors of a whole workload; `reason` says why there are none."""
+    """The flavors of a whole workload; `claims` say why there are none."""
 
-    def __init__(self, pod_sets: Sequence[PodSetFlavors], reason: str = "") -> None:
+    def __init__(self, pod_sets: Sequence[PodSetFlavors], claims: Sequence[Claim] = ()) -> None:
         self.pod_sets = pod_sets
-        self.reason = reason
-        self.mode = NO_FIT if reason else FIT
+        self.claims = claims
+        self.mode = NO_FIT if claims else FIT
         """The worst of all: NO_FIT where any resource has no flavor."""
         self.level = 0
-        """How far it borrows, at worst."""
+        """How far it borrows, at worst, beside all that its queue uses now: by that heads are put in order."""
+        self.borrows = False
         usage: dict[FlavorResource, int] = {}
         contested: list[FlavorResource] = []
         for group, resource, (flavor, rating) in self:
             key = (flavor, resource)
             usage[key] = usage.get(key, 0) + group.requests[resource]
             self.mode, self.level = min(self.mode, rating.mode), max(self.level, rating.level)
+            self.borrows = self.borrows or rating.borrows
             if rating.mode != FIT:
                 contested.append(key)
         self.demand = FlavorDemand(usage, frozenset(contested))
@@ -134,16 +143,25 @@ class FlavorAssigner:
                 if wanted:
                     best = self._best(pod_set, group, wanted, assumed, forced)
                     if best is None:
-                        return Assignment([], f"no flavor for {', '.join(wanted)} of pod set {pod_set.name}")
+                        return Assignment([], self._no_flavor(pod_set, group, wanted, assumed))
                     found.update(best)
             missing = [name for name in requests if name not in found]
             if missing:
-                return Assignment([], f"{self._queue.name} has no quota for {', '.join(missing)}")
+                return Assignment([], [NotCovered(queue=self._queue.name, resources=tuple(missing))])
             for resource, item in found.items():
                 key = (item.flavor, resource)
                 assumed[key] = assumed.get(key, 0) + requests[resource]
             done.append(PodSetFlavors(pod_set.name, count, found, requests))
         return Assignment(done)
+
+    def _no_flavor(
+        self, pod_set: PodSet, group: ResourceGroup, wanted: dict[str, int], assumed: Mapping[FlavorResource, int]
+    ) -> list[Claim]:
+        names = [item.name for item in group.flavors]
+        keys = [(flavor, resource) for flavor in names for resource in wanted]
+        amounts = {key: assumed.get(key, 0) + wanted[key[1]] for key in keys}
+        found = list(no_flavor(self._world, self._queue, pod_set, names, amounts))
+        return found or [NotCovered(queue=self._queue.name, resources=tuple(wanted))]
 
     def _requests(self, pod_set: PodSet, count: int) -> dict[str, int]:
         """What a pod set asks for; the number of its pods counts where the queue has quota for pods.
@@ -175,7 +193,7 @@ class FlavorAssigner:
                 continue
             flavors, rating = self._rate(item.name, wanted, assumed, fungibility)
             if forced is not None and forced.preempt:
-                rating = Rating(PREEMPT, rating.level)
+                rating = rating._replace(mode=PREEMPT)
                 flavors = {name: Assigned(item.name, rating) for name in wanted}
             if rating.mode == NO_FIT:
                 continue
@@ -209,7 +227,7 @@ class FlavorAssigner:
             return Rating(NO_FIT)
         level, may_reclaim = lowest_subtree(queue, key, amount)
         if amount <= max(0, queue.available(key)):
-            return Rating(FIT, level)
+            return Rating(FIT, level, level > 0)
         if amount <= queue.quota(key).nominal or may_reclaim or self._borrows_while_preempting():
             return self._simulate(key, amount)
         return Rating(NO_FIT)

@@ -33,7 +33,7 @@ class Nominator:
         view, sizes = self._view, self._sizes()
         assigner = FlavorAssigner(view.quota, view.facts, view.queue, self._simulate)
         whole = self._assign(assigner, sizes)
-        if _possible(whole) or not view.quota.settings.gate("PartialAdmission"):
+        if _possible(whole) or not self._may_be_smaller(sizes) or not view.gate("PartialAdmission"):
             return whole
         return self._smaller(assigner, sizes, whole)
 
@@ -56,11 +56,11 @@ class Nominator:
         queue = self._view.queue
         victims = self._find(FlavorDemand({key: amount}, frozenset([key]))).victims
         if not victims:
-            return Rating(NO_CANDIDATES, lowest_subtree(queue, key, amount)[0])
+            return Rating(NO_CANDIDATES, lowest_subtree(queue, key, amount)[0], amount > queue.quota(key).nominal)
         own = any(item.facts.queue is queue for item in victims)
         with Without(item.facts for item in victims):
             level = lowest_subtree(queue, key, amount)[0]
-        return Rating(PREEMPT if own else RECLAIM, level)
+        return Rating(PREEMPT if own else RECLAIM, level, level > 0)
 
     def _sizes(self) -> Sizes:
         """As many pods as it asks for; of those sets that may be smaller, not more than it has preempted for."""
@@ -72,13 +72,15 @@ class Nominator:
             for item in self._view.facts.workload.spec.pod_sets
         }
 
+    def _may_be_smaller(self, sizes: Sizes) -> bool:
+        pod_sets = self._view.facts.workload.spec.pod_sets
+        return any(item.min_count is not None and item.min_count < sizes[item.name] for item in pod_sets)
+
     def _smaller(self, assigner: FlavorAssigner, sizes: Sizes, whole: Nomination) -> Nomination:
         """The largest size, down to the least counts, that fits or can be made to; it whole, where there is none."""
         pod_sets = self._view.facts.workload.spec.pod_sets
         deltas = {item.name: sizes[item.name] - item.min_count for item in pod_sets if item.min_count is not None}
         total = sum(deltas.values())
-        if total <= 0:
-            return whole
         best, tried = None, whole
         low, high = 0, total  # how many pods fewer: at `total` it is as small as it may be
         while low <= high:

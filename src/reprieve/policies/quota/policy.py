@@ -12,23 +12,29 @@
 7. In a cycle each head takes what its plan says, for the heads after it to see (`cycle`, `earlier_heads`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reprieve import texts
+from reprieve.engine.claims import Claim, Protected, WorkloadsStay
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
-from reprieve.engine.plan import Victim
+from reprieve.engine.plan import Remark, Victim
 from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
-from reprieve.engine.reasons import NobodyAsked, NoFlavor, QuotaTaken
+from reprieve.engine.reasons import Because, NobodyAsked, NoFlavor, QuotaTaken, Reason
+from reprieve.manifests.kueue_annotations import boost
 from reprieve.policies.quota import classical, fair_sharing
 from reprieve.policies.quota.annotations import ends
+from reprieve.policies.quota.candidates import Reach
+from reprieve.policies.quota.claims import quota_short
 from reprieve.policies.quota.fair_rules import FairRules
 from reprieve.policies.quota.flavors import FIT, NO_FIT, FlavorDemand, Forced
 from reprieve.policies.quota.nomination import Nominator
 from reprieve.policies.quota.search import Candidate, Found, Rules, Without
 from reprieve.policies.quota.view import Nomination, PendingWorkload, WorkloadView
+from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
 
@@ -59,8 +65,12 @@ class QuotaPolicy(BasePolicy):
         return Nominator(view, self._find).nominate()
 
     def _may_take(self, view: WorkloadView) -> bool:
-        """Whether earlier heads leave it what it would get."""
-        return view.earlier.may_borrow(view.queue, view.assignment) and self._enough_left(view)
+        """Whether earlier heads leave it what it would get, now and once their victims are gone."""
+        return (
+            view.earlier.may_borrow(view.queue, view.assignment)
+            and self._enough_left(view)
+            and view.earlier.leave_now(view.queue, view.assignment.usage)
+        )
 
     def _enough_left(self, view: WorkloadView) -> bool:
         return view.earlier.leave(view.queue, view.assignment.usage, view.gone)
@@ -69,16 +79,18 @@ class QuotaPolicy(BasePolicy):
         if not view.earlier.may_borrow(view.queue, view.assignment):
             return _wait(view, texts.quota.NO_MORE_BORROWING)
         if view.assignment.mode == FIT:
-            return _wait(view, texts.quota.QUOTA_TAKEN)
+            if self._enough_left(view):
+                return _wait(view, texts.quota.ONCE_THEY_LEFT, takes=True)
+            return _wait(view, self._taken(view))
         if view.assignment.mode == NO_FIT:
-            return _refuse(view, view.assignment.reason)._replace(because=NoFlavor(view.assignment.reason))
+            return _refuse(view, view.assignment.claims)._replace(because=NoFlavor(tuple(view.assignment.claims)))
         return None
 
     # 3. to 6. The search
 
     def domains(self, view: WorkloadView) -> Iterator[Sequence[FlavorDemand]]:
         yield [view.assignment.demand]
-        if view.claimed_before and self.settings.gate("RecomputeAssignmentUponPreemptionTargetsOverlap"):
+        if view.claimed_before and view.gate("RecomputeAssignmentUponPreemptionTargetsOverlap"):
             self._nominate_again(view)
             yield [view.assignment.demand]
 
@@ -105,6 +117,13 @@ class QuotaPolicy(BasePolicy):
             return fair_sharing.search(view, domain, rules)
         return classical.search(view, domain, rules)
 
+    def protection(self, view: WorkloadView, domain: FlavorDemand) -> Callable[[WorkloadFacts], Reason | None]:
+        """What protects workloads from this one in a domain, before anybody has left."""
+        rules = self.rules(view, domain)
+        if isinstance(rules, FairRules):
+            return fair_sharing.FairProtection(view, domain, rules)
+        return Reach(view, domain, rules).protection
+
     def message(self, view: WorkloadView, offer: Offer) -> str:
         units = [victim.unit for victim in offer.victims]
         return texts.quota.quota_preempts(view.unit, view.queue.name, units, _takings(view))
@@ -112,29 +131,58 @@ class QuotaPolicy(BasePolicy):
     # Nothing to be done, or not yet
 
     def refusal(self, view: WorkloadView) -> HeldBack:
-        return view.refusal or _refuse(view, texts.quota.NOBODY_MAY_GO)
+        return view.refusal or self._nobody_may_go(view)
+
+    def _nobody_may_go(self, view: WorkloadView) -> HeldBack:
+        """Over the tree that it was nominated over: what is used, and not what earlier heads took of it since."""
+        demand = view.assignment.demand
+        with view.earlier.before():
+            short = [quota_short(view.queue, key, demand.usage[key]) for key in sorted(demand.contested)]
+        return _refuse(view, [*short, self._stay(view)])
+
+    def _stay(self, view: WorkloadView) -> WorkloadsStay:
+        """How many workloads of the tree may be preempted, and which rule protects the others."""
+        rules = Counter(one.reason.rule if one.reason is not None else "" for one in self._residents(view))
+        most_first = sorted(rules.items(), key=lambda item: (-item[1], item[0]))
+        protected = [Protected(rule, number) for rule, number in most_first if rule]
+        return WorkloadsStay(candidates=rules[""], protected=tuple(protected))
 
     def _refusal(self, view: WorkloadView) -> HeldBack | None:
         victims, until = view.gone, view.waits_until
         if not victims and not view.again:
-            return _refuse(view, texts.quota.NOBODY_MAY_GO)
+            return self._nobody_may_go(view)
         if victims and until is not None:
-            return _wait(view, texts.quota.may_preempt_from(until))
+            return _wait(view, texts.quota.may_preempt_from(until), because="NotYet")
         if view.claimed_before or (not victims and view.assignment.mode < FIT):
             return _wait(view, texts.quota.VICTIMS_CLAIMED)
         if not self._enough_left(view):
-            return _wait(view, texts.quota.QUOTA_TAKEN)
+            return _wait(view, self._taken(view))
         if not victims:
             return _wait(view, texts.quota.VICTIMS_CLAIMED, takes=True)
         if len(view.leaving) == len(victims):
             return _wait(view, takes=True)
         return None
 
+    def remarks(self, view: WorkloadView, told: Told) -> list[Remark]:
+        """Gates that are off and would have been of use to a workload that is not admitted."""
+        if told.outcome == "Fits":
+            return []
+        if more := boost(view.facts.workload.metadata.annotations):
+            view.gate("PriorityBoost", str(more))
+        return list(map(texts.remarks.gate_off, view.off.values()))
+
+    def _taken(self, view: WorkloadView) -> str:
+        """Why there is not enough left."""
+        queues = view.earlier.reserving(view.queue, view.assignment.usage, view.gone)
+        return texts.quota.reserved_by(queues) if queues else texts.quota.QUOTA_TAKEN
+
     # Explanations
 
     def judged(self, view: WorkloadView, told: Told) -> Iterator[Judged]:
         """Everybody who is admitted in the same tree, with what the rules said when they were asked."""
-        domain = told.chosen.domain if told.chosen is not None else ""
+        return self._residents(view, told.chosen.domain if told.chosen is not None else "")
+
+    def _residents(self, view: WorkloadView, domain: str = "") -> Iterator[Judged]:
         for name, workloads in self.quota.admitted.items():
             if self.quota.queues[name].root is view.queue.root:
                 for facts in workloads:
@@ -160,8 +208,8 @@ def _victim(view: WorkloadView, item: Candidate) -> Victim:
     return Victim(item.facts.unit, reason, ends=ends(item.facts.workload))
 
 
-def _wait(view: WorkloadView, why: str = "", *, takes: bool = False) -> HeldBack:
-    """`why` is empty where it waits for nothing but those who leave already."""
+def _wait(view: WorkloadView, why: str = "", *, takes: bool = False, because: Because = "Turn") -> HeldBack:
+    """`why` is empty where it waits for nothing but those who leave already; mostly it is for other heads' sake."""
     unit, queue = view.unit, view.queue.name
     return HeldBack(
         "Wait",
@@ -170,13 +218,13 @@ def _wait(view: WorkloadView, why: str = "", *, takes: bool = False) -> HeldBack
         waiting_for=view.leaving,
         until=view.waits_until,
         terms=view.terms(takes=takes),
-        because=NobodyAsked("NotYet" if why else "Leaving"),
+        because=NobodyAsked(because if why else "Leaving"),
     )
 
 
-def _refuse(view: WorkloadView, why: str) -> HeldBack:
-    message = texts.quota.quota_refused(view.unit, view.queue.name, why)
-    return HeldBack("Unschedulable", message, view.assignment.demand.name, terms=view.terms())
+def _refuse(view: WorkloadView, claims: Sequence[Claim]) -> HeldBack:
+    message = texts.quota.unschedulable(view.unit, view.queue.name, claims)
+    return HeldBack("Unschedulable", message, view.assignment.demand.name, terms=view.terms(), claims=claims)
 
 
 def _flavors(view: WorkloadView) -> str:

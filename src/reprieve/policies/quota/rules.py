@@ -6,11 +6,13 @@ A workload is protected where
 3. the preemption policy of the preemptor's queue does not reach it: `withinClusterQueue` in its own queue,
    `reclaimWithinCohort` in others;
 4. an earlier head of the same cycle has claimed it;
-5. its queue, or a cohort of it below the one that it shares with the preemptor, is within its quota: at the moment
+5. it is in another queue, made way for the preemptor before, and only preemption has changed anything since
+   (`repetition`);
+6. its queue, or a cohort of it below the one that it shares with the preemptor, is within its quota: at the moment
    when it is asked, with those gone who were asked before it;
-6. the preemptor would borrow, and `borrowWithinCohort` does not let it preempt this one then.
-Under fair sharing `fair_rules` take the place of 6, and of 5 for cohorts. 1 to 4 hold whoever leaves. 2 is asked once
-for a whole queue; so is 5 before anybody has left, and for whole cohorts.
+7. the preemptor would borrow, and `borrowWithinCohort` does not let it preempt this one then.
+Under fair sharing `fair_rules` take the place of 7, and of 6 for cohorts. 1 to 5 hold whoever leaves. 2 is asked once
+for a whole queue; so is 6 before anybody has left, and for whole cohorts.
 """
 
 from collections.abc import Container
@@ -19,6 +21,7 @@ from typing import NamedTuple
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.engine.reasons import (
     Claimed,
+    MadeWayBefore,
     NotContested,
     NotReached,
     NotWhileBorrowing,
@@ -31,7 +34,7 @@ from reprieve.policies.quota.workloads import WorkloadFacts
 
 
 class Eligible:
-    """1 to 4: what does not change while others leave."""
+    """1 to 5: what does not change while others leave."""
 
     def __init__(
         self,
@@ -40,17 +43,20 @@ class Eligible:
         contested: frozenset[FlavorResource],
         closed: Container[str],
         claimed: Container[WorkloadFacts] = (),
+        preempted: Container[str] = (),
     ) -> None:
         self._preemptor = preemptor
         self._preemption = preemption
         self._contested = contested
         self._closed = closed
         self._claimed = claimed
+        self._preempted = preempted
 
     def __call__(self, unit: WorkloadFacts) -> Reason | None:
         if self._contested.isdisjoint(unit.usage):  # be it for none of it: it was given a flavor that is contested
             return NotContested()
-        return self.of_node(unit.queue) or self._reach(unit) or (Claimed() if unit in self._claimed else None)
+        claimed = Claimed() if unit in self._claimed else None
+        return self.of_node(unit.queue) or self._reach(unit) or claimed or self._before(unit)
 
     def of_node(self, node: QuotaNode | None) -> Reason | None:
         """2."""
@@ -75,9 +81,15 @@ class Eligible:
             return None
         return NotReached(policy, unit.queue.name if unit.queue else "", unit.boosted, above)
 
+    def _before(self, unit: WorkloadFacts) -> Reason | None:
+        """5. Who leaves already makes way once more, not again."""
+        if unit.evicted or unit.uid not in self._preempted or unit.queue is self._preemptor.queue:
+            return None
+        return MadeWayBefore(self._preemptor.unit)
+
 
 class AboveQuota:
-    """5."""
+    """6."""
 
     def __init__(self, queue: QuotaNode, contested: frozenset[FlavorResource]) -> None:
         self._queue = queue
@@ -102,7 +114,7 @@ class AboveQuota:
 
 
 class WhileBorrowing:
-    """6. Asked about those in other queues, where the request is above what a node has of its own."""
+    """7. Asked about those in other queues, where the request is above what a node has of its own."""
 
     def __init__(self, preemptor: WorkloadFacts, preemption: Preemption) -> None:
         self._preemptor = preemptor

@@ -1,48 +1,78 @@
-"""Whose turn it is in a quota cycle."""
+"""Whose turn it is in a quota cycle.
 
-from collections.abc import Iterator, Mapping
+1. Whoever has preempted and still waits, and those of its own queue that are more important.
+2. Who does not borrow before who does; less far up the tree; higher priority; older.
+3. With fair sharing instead of 2: cohort by cohort, who would have the smaller share; but before anybody borrows, those
+   have had their turn who wait within their nominal quota.
+"""
+
+from collections.abc import Mapping
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
-from reprieve.policies.quota.view import Sizes, WorkloadView
+from reprieve.policies.quota.flavors import NO_CANDIDATES, Assignment
+from reprieve.policies.quota.view import WorkloadView
+from reprieve.policies.quota.workloads import WorkloadFacts
 
-Held = Mapping[str, Sizes]
-"""Units that have preempted and still wait, with the sizes for which they have."""
-NOBODY: Held = {}
 _HIGHEST = 2**63
 
 
-def in_order(heads: list[WorkloadView], held: Held, *, fair: bool) -> Iterator[WorkloadView]:
-    """One head after the other; under fair sharing, what those before took counts in the shares."""
-    first = _promised(heads, held)
-    yield from sorted(first, key=lambda head: (-head.facts.boosted, *_classical_order(head)))
-    left = [head for head in heads if head not in first] if first else list(heads)
-    if not fair:
-        yield from sorted(left, key=_classical_order)
-        return
-    while left:
-        chosen = _winner(left)
-        left.remove(chosen)
-        yield chosen
+class Contender(NamedTuple):
+    """A workload that waits for its turn, and what it was nominated for."""
+
+    facts: WorkloadFacts
+    queue: QuotaNode
+    assignment: Assignment
+    view: WorkloadView | None
+    """None: it is known to be inadmissible, and nothing is to be said of it."""
+    head: bool
+    """Whether nobody waits before it in its queue."""
 
 
-def _promised(heads: list[WorkloadView], held: Held) -> list[WorkloadView]:
-    """Those who have preempted, and whoever is more important in a queue of theirs."""
-    lowest: dict[QuotaNode, int] = {}
-    for head in heads:
-        if head.facts.unit in held:
-            lowest[head.queue] = min(head.facts.boosted, lowest.get(head.queue, _HIGHEST))
-    return [head for head in heads if head.facts.unit in held or head.facts.boosted > lowest.get(head.queue, _HIGHEST)]
+Rank = tuple[object, ...]
 
 
-def _classical_order(head: WorkloadView) -> tuple[object, ...]:
-    facts = head.facts
-    return head.assignment.level, -facts.boosted, facts.order_time, facts.uid, facts.unit
+class TurnOrder:
+    """One contender after the other; more may come meanwhile."""
+
+    def __init__(self, promised: Mapping[QuotaNode, int], *, fair: bool) -> None:
+        """`promised` has the priority of the least important that has preempted, for each queue with such."""
+        self._promised = promised
+        self._fair = fair
+        self._first: list[tuple[Rank, Contender]] = []
+        self._others: list[tuple[Rank, Contender]] = []
+        self._sharing: list[Contender] = []
+
+    def add(self, one: Contender) -> None:
+        rank = _classical_order(one)
+        if one.facts.hold is not None or one.facts.boosted > self._promised.get(one.queue, _HIGHEST):
+            heappush(self._first, ((-one.facts.boosted, *rank), one))
+        elif self._fair and (one.assignment.borrows or one.assignment.mode > NO_CANDIDATES):
+            self._sharing.append(one)
+        else:
+            heappush(self._others, (rank, one))
+
+    def pop(self) -> Contender | None:
+        """Whose turn it is; under fair sharing, what those before took counts in the shares."""
+        if self._first:
+            return heappop(self._first)[1]
+        winner = _winner(self._sharing) if self._sharing else None
+        if winner is None or (winner.assignment.borrows and self._others):
+            return heappop(self._others)[1] if self._others else None
+        self._sharing.remove(winner)
+        return winner
+
+
+def _classical_order(one: Contender) -> Rank:
+    facts, assignment = one.facts, one.assignment
+    return assignment.borrows, assignment.level, -facts.boosted, facts.order_time, facts.uid, facts.unit
 
 
 # Fair sharing
 
 
-def _winner(heads: list[WorkloadView]) -> WorkloadView:
+def _winner(heads: list[Contender]) -> Contender:
     """The winner of the knock-out in the cohort of the first that waits."""
     first = heads[0]
     if first.queue.parent is None:
@@ -51,8 +81,8 @@ def _winner(heads: list[WorkloadView]) -> WorkloadView:
     return winner if winner is not None else first
 
 
-def _knock_out(cohort: QuotaNode, heads: list[WorkloadView]) -> WorkloadView | None:
-    entrants: list[tuple[QuotaNode, WorkloadView]] = []
+def _knock_out(cohort: QuotaNode, heads: list[Contender]) -> Contender | None:
+    entrants: list[tuple[QuotaNode, Contender]] = []
     for child in cohort.children:
         if child.queue:
             entrants += ((child, head) for head in heads if head.queue is child)
@@ -63,7 +93,7 @@ def _knock_out(cohort: QuotaNode, heads: list[WorkloadView]) -> WorkloadView | N
     return min(entrants, key=lambda entrant: _fair_order(*entrant))[1]
 
 
-def _fair_order(child: QuotaNode, head: WorkloadView) -> tuple[object, ...]:
+def _fair_order(child: QuotaNode, head: Contender) -> tuple[object, ...]:
     """Not borrowing on the flavors it asks for, the share after admission, priority, age."""
     usage = head.assignment.usage
     borrows = any(child.exceeds(key, amount) for key, amount in _at(child, head.queue, usage).items())

@@ -1,15 +1,18 @@
 """A quota workload that waits, what can be seen for it, and what its plan is carried out by."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from reprieve.engine.offers import HeldBack
 from reprieve.engine.quota_tree import QuotaNode
+from reprieve.engine.reasons import GateOff
 from reprieve.manifests.kueue import ClusterQueueSpec
 from reprieve.model.names import UnitName
 from reprieve.policies.quota.annotations import seconds_to_wait
 from reprieve.policies.quota.earlier_heads import EarlierHeads
 from reprieve.policies.quota.flavors import Assignment, Forced
+from reprieve.policies.quota.repetition import Preempted, preempted_by
 from reprieve.policies.quota.search import Found
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
@@ -56,6 +59,8 @@ class Terms(NamedTuple):
     """The victims, and those who leave already."""
     takes: bool = False
     """Whether it has its quota, or will have it once they are gone: later heads of its cycle do not get it."""
+    preempted: Preempted = Preempted()
+    """Whom it has then preempted in other queues."""
 
 
 class WorkloadView:
@@ -73,8 +78,17 @@ class WorkloadView:
         self.again = False
         """Its victims were claimed, and it was nominated once more, without them."""
         self.refusal: HeldBack | None = None
+        self.off: dict[str, GateOff] = {}
+        """What it did not get because a feature gate is off, by gate."""
         self.nominated = False
         self.found: Found | None = None
+
+    def gate(self, name: str, what: str = "") -> bool:
+        """Whether a feature that it could use is on; if not, that is worth a word."""
+        if self.quota.settings.gate(name):
+            return True
+        self.off[name] = GateOff(name, what)
+        return False
 
     def nominate(self, nomination: Nomination) -> None:
         """The flavors it would get, and who would make way."""
@@ -95,7 +109,19 @@ class WorkloadView:
         return not self.earlier.claimed.keys().isdisjoint(self.gone.values())
 
     def terms(self, *, takes: bool = False) -> Terms:
-        return Terms(self.queue, self.assignment, self.gone, takes)
+        return Terms(self.queue, self.assignment, self.gone, takes, self._with_victims())
+
+    @cached_property
+    def preempted(self) -> frozenset[str]:
+        """Whom it has preempted in other queues, in the world as it is."""
+        known = preempted_by(self.facts.workload)
+        return known.in_world(self.quota.outside(self.queue)) if known.victims else frozenset()
+
+    def _with_victims(self) -> Preempted:
+        others = [facts.uid for facts in self.gone.values() if facts.queue is not self.queue and not facts.evicted]
+        if not others:
+            return Preempted()
+        return preempted_by(self.facts.workload).and_also(others, self.quota.outside(self.queue))
 
     @property
     def waits_until(self) -> int | None:

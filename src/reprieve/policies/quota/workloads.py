@@ -3,6 +3,7 @@
 from typing import Any
 
 from reprieve.configuration import Settings
+from reprieve.engine.holds import hold_of
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
 from reprieve.manifests.meta import Condition, find_condition
@@ -10,6 +11,7 @@ from reprieve.manifests.pods import pod_requests
 from reprieve.model.names import unit_name
 from reprieve.model.resources import Resources
 from reprieve.policies.quota.annotations import disruption_cost
+from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION, hash_of
 from reprieve.texts import quota as texts
 from reprieve.world import NEVER, microseconds
 
@@ -25,7 +27,10 @@ class WorkloadFacts:
     __slots__ = (
         "boosted",
         "created",
+        "digest",
         "evicted",
+        "has_preempted",
+        "hold",
         "key",
         "order_time",
         "priority",
@@ -39,7 +44,9 @@ class WorkloadFacts:
         "workload",
     )
 
-    def __init__(self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None) -> None:
+    def __init__(
+        self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None, created: int
+    ) -> None:
         self.workload = workload
         self.key = (workload.namespace, workload.name)
         self.unit = unit_name("Workload", *self.key)
@@ -47,7 +54,7 @@ class WorkloadFacts:
         self.priority = priority
         self.boosted = priority + boost
         self.queue = queue
-        self.created = microseconds(workload.metadata.creation_timestamp, -(2**62))
+        self.created = created
         conditions = workload.status.conditions
         evicted = find_condition(conditions, "Evicted")
         self.evicted = evicted is not None and evicted.status == "True"
@@ -55,6 +62,11 @@ class WorkloadFacts:
         self.order_time = microseconds(evicted.last_transition_time) if self.requeued and evicted else self.created
         self.reserved_at = _reserved_at(conditions)
         self.usage = _usage(workload)
+        self.digest = hash_of(self.unit, self.uid, self.boosted, workload.metadata.generation)
+        """What preemption does not change about it."""
+        self.has_preempted = PREEMPTED_ANNOTATION in workload.metadata.annotations
+        self.hold = _hold(workload, self.unit)
+        """For so many pods of each set it has preempted, and still waits; None: it has not."""
         self.rank: Order = ()
         """Its place among candidates, as long as that does not change with time."""
 
@@ -62,6 +74,12 @@ class WorkloadFacts:
     def pending(self) -> bool:
         """Whether it waits for quota."""
         return self.workload.status.admission is None
+
+
+def _hold(workload: kueue.QuotaWorkload, unit: str) -> dict[str, int] | None:
+    """What it holds is over once it is admitted."""
+    hold = hold_of(workload.metadata.annotations) if workload.status.admission is None else None
+    return hold.counts if hold is not None and hold.preemptor == unit else None
 
 
 def _reserved_at(conditions: tuple[Condition, ...]) -> int:

@@ -1,10 +1,13 @@
 """Kueue's objects as the quota policy sees them: the tree with all workloads in it, brought up to date in place."""
 
 from bisect import insort
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+import msgspec
 
 from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, link, settle
@@ -15,9 +18,11 @@ from reprieve.manifests.meta import find_condition
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key
 from reprieve.model.resources import CPU, Quantity
+from reprieve.policies.quota.repetition import hash_of
 from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.world import World, microseconds
 
+_DIGESTS = 2**64
 _STRUCTURE = (
     kueue.ClusterQueue,
     kueue.Cohort,
@@ -27,6 +32,17 @@ _STRUCTURE = (
     PriorityClass,
     Namespace,
 )
+
+
+class Line(NamedTuple):
+    """A queue, and those who may have their turn in it."""
+
+    queue: QuotaNode
+    strict: bool
+    ready: Iterator[WorkloadFacts]
+    """In their order: higher priority, older."""
+    held: list[WorkloadFacts]
+    """Who has preempted keeps its turn, wherever it stands in its queue."""
 
 
 class QuotaWorld:
@@ -62,6 +78,10 @@ class QuotaWorld:
         self.specs: dict[str, kueue.ClusterQueueSpec] = {}
         self.queues: dict[str, QuotaNode] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
+        self._stamps: dict[QuotaNode, int] = {}
+        self._members: dict[QuotaNode, int] = {}
+        """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
+        self._structure: dict[QuotaNode, int] = {}
         self._plant()
         self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
         """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
@@ -105,7 +125,7 @@ class QuotaWorld:
             queue = self.queues.get(workload.status.admission.cluster_queue)
             facts = self._facts(workload, queue)
             if queue is not None:
-                queue.add(facts.usage)
+                self._use(queue, facts, 1)
                 self._keep(facts, self.admitted[queue.name], self.order)
         elif workload.spec.active:
             queue = self._queue_of(workload)
@@ -117,35 +137,51 @@ class QuotaWorld:
     ) -> None:
         insort(where, facts, key=order)
         self._known[facts.key] = facts, where
+        self._count(facts, 1)
+
+    def _count(self, facts: WorkloadFacts, sign: int) -> None:
+        if facts.queue is not None:
+            root = facts.queue.root
+            self._members[root] = self._members.get(root, 0) + sign * facts.digest
 
     def _withdraw(self, key: Key) -> None:
         facts, where = self._known.pop(key, (None, None))
         if facts is None or where is None:
             return
         where.remove(facts)
+        self._count(facts, -1)
         if facts.workload.status.admission is not None and facts.queue is not None:
-            facts.queue.remove(facts.usage)
+            self._use(facts.queue, facts, -1)
+
+    def _use(self, queue: QuotaNode, facts: WorkloadFacts, sign: int) -> None:
+        """Who is admitted has changed in a tree."""
+        (queue.add if sign > 0 else queue.remove)(facts.usage)
+        self._stamps[queue.root] = self._stamps.get(queue.root, 0) + 1
+
+    def stamp(self, queue: QuotaNode | None) -> int:
+        """Another one whenever anything has changed for those who are admitted in a tree."""
+        return self._stamps.get(queue.root, 0) if queue is not None else 0
 
     def candidates(self, queue: str) -> list[WorkloadFacts]:
         """The admitted workloads of a queue, in the order in which they are asked at this moment."""
         workloads = self.admitted[queue]
         return workloads if self.order.lasting else sorted(workloads, key=self.order)
 
-    def heads(self, parked: Container[str] = (), held: Collection[str] = ()) -> Iterator[WorkloadFacts]:
-        """The first of each queue that does not wait to be queued again; and those for whom somebody has made way.
-
-        `parked` are units for which there was no place when they were last tried, and nothing has changed since: where
-        a queue is strict, one at its head holds up those behind it; elsewhere they are passed over. `held` are units
-        that have preempted: they keep their turn, wherever they stand in their queue.
-        """
+    def lines(self) -> "Iterator[Line]":
+        """Each queue in which anybody waits."""
         for name, waiting in self.waiting.items():
-            strict = self.specs[name].queueing_strategy == "StrictFIFO"
-            ready = (facts for facts in waiting if not backs_off(facts, self.now))
-            head = next((facts for facts in ready if strict or facts.unit not in parked), None)
-            if head is not None and head.unit not in parked and self.takes(head):
-                yield head
-            if held:
-                yield from (facts for facts in waiting if facts.unit in held and facts is not head)
+            if waiting:
+                strict = self.specs[name].queueing_strategy == "StrictFIFO"
+                ready = self._strict(waiting) if strict else self._best_effort(waiting)
+                yield Line(self.queues[name], strict, ready, [facts for facts in waiting if facts.hold is not None])
+
+    def _strict(self, waiting: list[WorkloadFacts]) -> Iterator[WorkloadFacts]:
+        """The head of a strict queue stays its head, also while it waits to be queued again."""
+        return (facts for facts in waiting[:1] if not backs_off(facts, self.now) and self.takes(facts))
+
+    def _best_effort(self, waiting: list[WorkloadFacts]) -> Iterator[WorkloadFacts]:
+        """Those who wait to be queued again are passed over; one that the queue does not take holds up the others."""
+        return takewhile(self.takes, (facts for facts in waiting if not backs_off(facts, self.now)))
 
     def requeued_at(self) -> int | None:
         """When the next workload that waits for its time is queued again."""
@@ -164,6 +200,21 @@ class QuotaWorld:
         self.now = now
         self.order = CandidateOrder(self.settings, now)
 
+    def outside(self, queue: QuotaNode) -> str:
+        """A digest of all about the tree of a queue that preemption does not change."""
+        root = queue.root
+        if root not in self._structure:
+            self._structure[root] = hash_of(*sorted(self._objects(root)))
+        return f"{(self._members.get(root, 0) + self._structure[root]) % _DIGESTS:016x}"
+
+    def _objects(self, root: QuotaNode) -> Iterator[tuple[object, ...]]:
+        """What a tree is made of."""
+        queues = {queue.name for queue in root.queues()} | {root.name}
+        for kind in (kueue.ClusterQueue, kueue.Cohort, kueue.ResourceFlavor):
+            for item in self.world.all(kind):
+                if kind is not kueue.ClusterQueue or item.name in queues:
+                    yield kind.__name__, item.name, item.metadata.uid, item.metadata.generation
+
     def fingerprint(self) -> str:
         """A digest of what every queue and cohort uses."""
         nodes = {node for queue in self.queues.values() for node in (queue, *queue.path())}
@@ -176,7 +227,14 @@ class QuotaWorld:
 
     def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
         more = boost(workload.metadata.annotations) if self.settings.gate("PriorityBoost") else 0
-        return WorkloadFacts(workload, self._priority(workload), more, queue)
+        return WorkloadFacts(workload, self._priority(workload), more, queue, self.world.created(workload))
+
+    def carried(self) -> Iterator[kueue.QuotaWorkload]:
+        """Workloads that only name a class, with what it says now."""
+        for workload in self.world.all(kueue.QuotaWorkload):
+            if workload.spec.priority is None:
+                spec = msgspec.structs.replace(workload.spec, priority=self._priority(workload))
+                yield msgspec.structs.replace(workload, spec=spec)
 
     def _priority(self, workload: kueue.QuotaWorkload) -> int:
         spec = workload.spec

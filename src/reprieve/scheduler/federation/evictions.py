@@ -52,7 +52,7 @@ async def _evict(context: Context, hold: Hold, victims: list[HeldVictim]) -> Non
             continue
         except NotFound:
             return None
-        context.log.told(hold, victims[0])
+        context.log.told(hold, *leaves)
         context.absorb(record)
         return await _tell(context, record, leaves)
     raise Conflict(f"{victims[0].unit} has changed {TRIES} times in a row")

@@ -52,11 +52,12 @@ class BindingLane(Lane):
         if facts is None or not facts.pending or facts.binding.spec.scheduler_name not in self._services.names:
             self._queue.delete(unit)
         elif _asks_anew(seen):
-            self._queue.push(unit, self._schedule.priority(facts))
+            waiting = self._schedule.preemptor(facts)
+            self._queue.push(unit, waiting.priority, (waiting.created, unit))
         if seen.old is not None and (seen.new is None or _used(seen.old) != _used(seen.new)):
             self._stirred = True
-        if seen.old is None:
-            self._context.log.history.note(unit, "queued", loop.found_pending(unit))
+        if seen.old is None and facts is not None and facts.pending:
+            self._context.log.history.note(unit, "queued", loop.found_pending(unit), uid=seen.record.uid)
 
 
 def _asks_anew(seen: Seen) -> bool:

@@ -4,6 +4,7 @@ from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.entry import FederationEntry
 from reprieve.policies.federation.policy import FederationPolicy
+from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.federation.effects import commit
 from reprieve.scheduler.lanes import Services
 from reprieve.world import microseconds
@@ -24,9 +25,9 @@ class ScheduleBindings:
         self._policy.federation.refresh()
         return self._policy.federation.find(UnitName(unit))
 
-    def priority(self, facts: BindingFacts) -> int:
-        """By what it is taken from the queue."""
-        return self._entry.preemptor(facts).priority
+    def preemptor(self, facts: BindingFacts) -> Preemptor:
+        """A binding that waits; its priority and age tell when it is taken from the queue."""
+        return self._entry.preemptor(facts)
 
     async def turn(self, unit: str) -> None:
         facts = self.find(unit)

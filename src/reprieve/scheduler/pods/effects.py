@@ -69,7 +69,7 @@ class PodEffects:
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
         lead = await self._nominate_all(placed, plan, hold)
         for other in displaced:
-            await self._clear_nomination(other, loop.lost_nomination(other.unit, other.nominated, waiting.unit))
+            await self.give_up(other, loop.lost_nomination(other.unit, other.nominated, waiting.unit))
         await self._evictions.evict(hold)
         await self._context.event(lead, "Normal", "Preempting", plan.message, decision=decision)
 
@@ -125,7 +125,8 @@ class PodEffects:
         except (Conflict, NotFound):
             return None
 
-    async def _clear_nomination(self, facts: PodFacts, message: str) -> None:
+    async def give_up(self, facts: PodFacts, message: str) -> None:
+        """Its place is another's now."""
         record = self._pods.record(facts)
         if record is not None:
             try:
@@ -158,5 +159,6 @@ def hold_of_plan(pods: PodWriter, plan: Plan, decision: int, members: Mapping[st
         victims=tuple(victims),
         placement=dict(plan.placement.items()) if members else {},
         members=dict(members),
+        reserves=plan.reserves,
         decision=decision,
     )

@@ -7,6 +7,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from reprieve.engine.holds import hold_of
 from reprieve.manifests.kinds import BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.yunikorn import QueueConfiguration
@@ -39,7 +40,7 @@ class PodLane(Lane):
         room = NodeRoom(services.policies, services.context.clock)
         evictions = PodEvictions(services.context)
         effects = PodEffects(services.context, evictions)
-        self._place = PlacePods(services, self._pending, effects, evictions)
+        self._place = PlacePods(services, self._pending, effects, evictions, room)
         self._resume = ResumePods(services, self._pending, effects, evictions, room)
         self._wakeups = PodWakeups(self._pending, services.policies, room)
         self._changed: dict[str, None] = {}
@@ -69,7 +70,7 @@ class PodLane(Lane):
         configured = tuple(self._world.all(QueueConfiguration))
         if configured != self._queues:
             self._queues = configured
-            self._wakeups.everybody()
+            self._changed |= dict.fromkeys(self._pending)  # each has another rank now, and is worth a try
         for unit in list(self._changed):
             self._push(unit)
             del self._changed[unit]
@@ -78,7 +79,7 @@ class PodLane(Lane):
 
     def _push(self, unit: str) -> None:
         if unit in self._pending:
-            self._queue.push(unit, self._pending.priority(unit))
+            self._queue.push(unit, *self._pending.rank(unit))
 
     def stirred(self) -> bool:
         return self._wakeups.something
@@ -98,7 +99,8 @@ class PodLane(Lane):
         elif before and before != after and not self._pending.has_place(key):
             self._changed[before] = None
         self._places(seen)
-        self._tell(seen, after, before)
+        if after and not before:
+            self._history.note(seen.record.unit, "queued", loop.found_pending(seen.record.unit), uid=seen.record.uid)
 
     def _places(self, seen: Seen) -> None:
         """Where there is more room than before, and who is seen by others in another place or light."""
@@ -106,17 +108,15 @@ class PodLane(Lane):
         left = {old, nomination_of(seen.old)} - {new, nomination_of(seen.new), ""}
         for node in left:
             self._wakeups.freed(node)
+        if seen.old is not None and new == nomination_of(seen.old) != "" and _reserves(seen.old):
+            self._wakeups.freed(new)  # what was held against everybody is now one pod among others
+        for node in {new, nomination_of(seen.new)} - {old, nomination_of(seen.old), ""}:
+            self._wakeups.taken(node)
         different = looks_different(seen)
         if (left or different) and seen.old is not None and keeps_away(seen.old):
             self._wakeups.everybody()
         if new and (new != old or different):
             self._wakeups.neighbours()
-
-    def _tell(self, seen: Seen, after: str | None, before: str | None) -> None:
-        if after and not before:
-            self._history.note(seen.record.unit, "queued", loop.found_pending(seen.record.unit))
-        elif seen.new is None:
-            self._history.note(seen.record.unit, "gone", loop.gone(seen.record.unit))
 
     def _node(self, seen: Seen) -> None:
         if seen.new is None:
@@ -158,6 +158,11 @@ def nomination_of(record: Record | None) -> str:
         return ""
     name: str = pod.status.nominated_node_name
     return name
+
+
+def _reserves(record: Record) -> bool:
+    hold = hold_of(record.manifest.metadata.annotations)
+    return hold is not None and hold.reserves
 
 
 def looks_different(seen: Seen) -> bool:

@@ -1,13 +1,15 @@
 """Which units wait: pods alone, or groups with the pods of them that wait; kept as pods come, change and go."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from reprieve.engine.nodes.units import workload_group_name
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import Key, UnitName, kind_of, parts_of, unit_name
+from reprieve.model.rank import Rank
 from reprieve.policies.podgroup.entry import PodGroupEntry
 from reprieve.policies.podgroup.groups import Groups
+from reprieve.policies.queue.entry import QueueEntry
 from reprieve.policies.registry import Asked, Policies, Preemptor
+from reprieve.scheduler.scheduling_queue import Age
 from reprieve.world import PodFacts
 
 
@@ -19,11 +21,15 @@ class PendingUnits:
         self._policies = policies
         self._podgroups: PodGroupEntry = policies[PodGroupEntry.name]
         self._groups: Groups = self._podgroups.groups
+        self._queues: QueueEntry = policies[QueueEntry.name]
         self._names = frozenset(names)
         self._unit_of: dict[Key, UnitName] = {}
         self._members: dict[str, dict[Key, None]] = {}
         self._nominated: dict[str, dict[Key, None]] = {}
         self._place_of: dict[Key, str] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
 
     def __contains__(self, unit: str) -> bool:
         return unit in self._members
@@ -62,23 +68,16 @@ class PendingUnits:
 
     def unit_of(self, facts: PodFacts) -> UnitName:
         """The pod itself, or the group that it names, whether that exists yet or not."""
-        spec = facts.pod.spec
-        namespace = facts.key[0]
-        if spec.workload_ref is not None:
-            return workload_group_name(namespace, spec.workload_ref)
-        if spec.scheduling_group is not None and self._policies.settings.gate("GenericWorkload"):
-            return unit_name("PodGroup", namespace, spec.scheduling_group.pod_group_name)
-        return facts.unit
+        return self._groups.name_of(facts) or facts.unit
 
     def waiting(self, unit: str) -> Preemptor | None:
-        """A unit with its pods; None: it does not wait any more, or its group does not exist yet."""
+        """A unit with its pods; None: it does not wait any more."""
         pods = self.pods(unit)
         if not pods:
             return None
         if kind_of(unit) == "Pod":
             return self._policies.find(Asked(*parts_of(unit)))
-        known = self._groups.name_of(pods[0])
-        return self._podgroups.preemptor(known, pods) if known else None
+        return self._podgroups.preemptor(UnitName(unit), pods)
 
     def pods(self, unit: str) -> list[PodFacts]:
         return [self._world.pods[key] for key in self._members.get(unit, ()) if key in self._world.pods]
@@ -89,14 +88,16 @@ class PendingUnits:
         return facts is not None and bool(facts.node)
 
     def priority(self, unit: str) -> int:
-        """By what it is taken from the queue, however many pods it has: that of the group, which all of them share."""
-        first = next(iter(self._members.get(unit, ())), None)
-        if first is None or first not in self._world.pods:
-            return 0
-        facts = self._world.pods[first]
-        if kind_of(unit) == "Pod" or self._groups.name_of(facts):
-            return self._groups.priority_of(facts)
-        return max(facts.priority for facts in self.pods(unit))
+        """However many pods it has: that of the group, which all of them share."""
+        pods = self.pods(unit)
+        return self._groups.priority_of(pods) if pods else 0
+
+    def rank(self, unit: str) -> tuple[Rank, Age]:
+        """By what it is taken from the queue, as in a plan: its priority, as its queues see it, then when the first of
+        its pods was made."""
+        pods = self.pods(unit)
+        levels = self._queues.levels(pods[0]) if pods and kind_of(unit) == "Pod" else ()
+        return Rank(*levels or (self.priority(unit),)), (min((facts.created for facts in pods), default=0), unit)
 
     def nominated_to(self, node: str) -> list[PodFacts]:
         """Pods that wait for a place on a node."""

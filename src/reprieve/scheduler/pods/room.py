@@ -29,11 +29,11 @@ class NodeRoom:
         """Does it fit on any of these nodes, as things are? `apart_from`: nominated pods that do not count."""
         return self._on(nodes, self._view(facts, apart_from=apart_from).fits)
 
-    def is_awaited(self, node: str) -> bool:
-        """Whether anybody is leaving a node, so that there is something to wait for."""
-        self._nodes.sync()
+    def will_fit_on(self, facts: PodFacts, node: str) -> bool:
+        """Would it, once everybody is gone who is leaving already? Else there is nothing to wait for there."""
+        view = self._view(facts)
         index = self._nodes.index(node)
-        return index != NOWHERE and bool((self._nodes.table.ranks["leaves"][:, index] > 0).any())
+        return index != NOWHERE and bool(view.when_all_left(np.array([index])).all())
 
     def shape(self, facts: PodFacts) -> object:
         """Pods of one shape and priority get the same answers, unless they are nominated."""

@@ -1,17 +1,24 @@
-"""One turn for a unit on nodes: a pod, or a group of pods."""
+"""One turn for a unit on nodes: a pod, or a group of pods.
+
+1. A nomination that leads nowhere any more, because somebody else has taken the place, is given up first: the decision
+   is made without it.
+2. Whoever loses its nomination to this unit has its turn at once. Of a group, the whole group does: its places were
+   chosen together.
+3. Of a group that was placed in part, the rest has its turn at once, too, and says why it waits.
+"""
 
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
-from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import displaced
+from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.groups import Group, left_alone
-from reprieve.policies.podgroup.policy import PodGroupPolicy
 from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
+from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts, microseconds
 
@@ -21,7 +28,9 @@ _SECOND = 1_000_000
 class PlacePods:
     """Decides for the units of the pod, podgroup and queue policies, and has it done."""
 
-    def __init__(self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions) -> None:
+    def __init__(
+        self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: NodeRoom
+    ) -> None:
         self._services = services
         self._policies = services.policies
         self._queue = services.queue
@@ -29,13 +38,17 @@ class PlacePods:
         self._pending = pending
         self._effects = effects
         self._evictions = evictions
+        self._room = room
 
     async def turn(self, unit: str) -> None:
         waiting = self._pending.waiting(unit)
         if waiting is None:
-            return await self._no_group(unit)
+            return self._queue.done(unit)
         if not self._services.shadow:
             await self._evictions.finish(waiting.unit)
+            if self._leads_nowhere(waiting):
+                await self._effects.give_up(waiting.pods[0], loop.place_taken(waiting.pods[0].nominated))
+                return self._again(unit)
         started = self._services.elapsed()
         plan = self._policies.decide(waiting, microseconds(self._services.context.clock()))
         number = self._log.decided(plan, self._services.elapsed() - started)
@@ -43,15 +56,21 @@ class PlacePods:
             return self._set_aside(unit, plan)
         return await self._commit(unit, waiting, plan, number)
 
-    async def _no_group(self, unit: str) -> None:
-        """Pods that name a group which is not there wait for it."""
-        pods = self._pending.pods(unit)
-        if not pods:
-            return self._queue.done(unit)
-        if not self._services.shadow:
-            plan = Plan(UnitName(unit), PodGroupPolicy.name, "Unschedulable", loop.group_missing(unit, len(pods)))
-            await self._effects.refuse(pods, plan)
-        return self._queue.unschedulable(unit)
+    def _leads_nowhere(self, waiting: Preemptor) -> bool:
+        """Whether a pod is nominated to a node on which it will not fit when all have left who are leaving. Groups, and
+        pods in queues, find that out when they are decided for."""
+        facts = waiting.pods[0]
+        return (
+            waiting.policy == PodEntry.name
+            and bool(facts.nominated)
+            and not self._room.fits_on(facts, [facts.nominated])
+            and not self._room.will_fit_on(facts, facts.nominated)
+        )
+
+    def _again(self, unit: str) -> None:
+        """It has another turn, before anybody less important."""
+        self._queue.push(unit, *self._pending.rank(unit))
+        self._queue.done(unit)
 
     async def _commit(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
         units = [facts.unit for facts in waiting.pods if facts.unit in plan.placement]
@@ -61,9 +80,12 @@ class PlacePods:
                 self._log.acted(plan, number, units)
                 self._after_binding(unit, waiting, plan, failed=bool(failed))
             case "Preempt":
-                await self._effects.preempt(waiting, plan, number, self._displaced(waiting, plan))
+                displaced = self._displaced(waiting, plan)
+                await self._effects.preempt(waiting, plan, number, displaced)
                 self._log.acted(plan, number, units)
                 self._queue.unschedulable(unit)
+                for other in dict.fromkeys(map(self._pending.unit_of, displaced)):
+                    self._queue.push(other, *self._pending.rank(other))
             case _:
                 if isinstance(waiting.facts, Group) and plan.outcome == "Unschedulable":
                     await self._dissolve(waiting.facts.gang)
@@ -75,7 +97,9 @@ class PlacePods:
         own = {facts.key for facts in waiting.pods}
         nodes = sorted(set(plan.placement.values()))
         nominated = [other for node in nodes for other in self._pending.own_nominated_to(node) if other.key not in own]
-        return displaced(nominated, waiting.priority, self._policies.nodes.table.units)
+        lost = displaced(nominated, waiting.priority, self._policies.nodes.table.units)
+        units = dict.fromkeys(map(self._pending.unit_of, lost))
+        return [facts for unit in units for facts in self._pending.pods(unit) if facts.nominated]
 
     async def _dissolve(self, gang: Gang) -> None:
         message = loop.group_dissolved(gang.name)
@@ -88,7 +112,7 @@ class PlacePods:
         if failed:
             self._queue.failed(unit)
         elif len(plan.placement) < len(waiting.pods):
-            self._queue.unschedulable(unit)  # the rest of a group, for which there was no room
+            self._again(unit)  # the rest of a group, for which there was no room
         else:
             self._queue.done(unit)
 

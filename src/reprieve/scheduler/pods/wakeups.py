@@ -2,10 +2,12 @@
 
 1. Room that became free on a node: pods that are nominated there, at once; others that could fit there once everybody
    below them (below their group, where they have one) is gone. Groups, pods in queues, and pods that mind the pods
-   around them look at more than one node: always.
+   around them look at more than one node: always. Whoever is nominated to a node that was taken from it looks again.
 2. What pods look at besides room (budgets, classes, labels of namespaces and nodes, queues, a pod that kept others away
    and has left): all of them.
-3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them.
+3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
+   queues that may preempt by law 4 mind everybody: whoever comes may take its queue over its guarantee, whoever leaves
+   takes the own one below it.
 """
 
 import logging
@@ -37,6 +39,10 @@ class PodWakeups:
         self._happened.freed.add(node)
         self._touched.add(node)
 
+    def taken(self, node: str) -> None:
+        """There is less room on a node than before: who was promised a place there may have lost it."""
+        self._touched.add(node)
+
     def lost(self, node: str) -> None:
         """A node is gone: who was to go there looks elsewhere; and nobody there is anybody's neighbour any more."""
         self._touched.add(node)
@@ -56,29 +62,29 @@ class PodWakeups:
         return bool(happened.freed or happened.everybody or happened.neighbours)
 
     def next_in_line(self) -> list[str]:
-        """The units that were promised a place which is free by now."""
+        """The units that were promised a place which is free by now, or cannot be had any more."""
         touched, self._touched = self._touched, set()
         ready = [facts for node in sorted(touched) for facts in self._next_on(node)]
         return list(dict.fromkeys(map(self._pending.unit_of, ready)))
 
     def _next_on(self, node: str) -> list[PodFacts]:
-        """Of those who are nominated to a node, the more important first: who fits beside those before it. Groups see
-        for themselves; and where nobody is leaving it any more, everybody does: what is in the way now will stay."""
+        """Of those who are nominated to a node, the more important first: who fits beside those before it, and who will
+        not fit there even when all have left who are leaving. Groups see for themselves."""
         ready: list[PodFacts] = []
-        awaited = self._room.is_awaited(node)
         behind = {
             facts.key: facts for facts in sorted(self._pending.nominated_to(node), key=lambda facts: facts.importance)
         }
         for key, facts in list(behind.items()):
             alone = self._pending.unit_of(facts) == facts.unit
-            if not alone or not awaited or self._fits(facts, node, frozenset(behind)):
+            if not alone or self._ends_here(facts, node, frozenset(behind)):
                 ready.append(facts)
                 del behind[key]
         return ready
 
-    def _fits(self, facts: PodFacts, node: str, behind: frozenset[Key]) -> bool:
+    def _ends_here(self, facts: PodFacts, node: str, behind: frozenset[Key]) -> bool:
+        """Whether the wait for a place on a node is over, well or not."""
         try:
-            return self._room.fits_on(facts, [node], apart_from=behind)
+            return self._room.fits_on(facts, [node], apart_from=behind) or not self._room.will_fit_on(facts, node)
         except Exception:
             _log.exception("it cannot be said whether %s fits on %s: it is tried", facts.unit, node)
             return True
@@ -93,13 +99,17 @@ class PodWakeups:
             return False
         pods = self._pending.pods(unit)
         minds = any(_minds_neighbours(facts) for facts in pods)
+        queues: QueueEntry = self._policies[QueueEntry.name]
         if happened.everybody or (happened.neighbours and minds):
+            return True
+        if happened.neighbours and len(pods) == 1 and not pods[0].nominated and queues.may_claim(pods[0]):
             return True
         if not pods or not happened.freed:
             return False
         if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
-            return self._room.fits_on(pods[0], happened.freed) or not self._room.is_awaited(pods[0].nominated)
-        widely = minds or len(pods) > 1 or self._policies[QueueEntry.name].policy is not None
+            place = pods[0].nominated
+            return self._room.fits_on(pods[0], happened.freed) or not self._room.will_fit_on(pods[0], place)
+        widely = minds or len(pods) > 1 or queues.policy is not None
         return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
 
     def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:

@@ -3,7 +3,6 @@
 Since when a queue is above its maximum is written to the ConfigMap of the queues: a restart does not begin it anew.
 """
 
-from datetime import datetime, timedelta
 from math import inf
 
 import msgspec
@@ -11,9 +10,8 @@ import msgspec
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.model.clock import precise_timestamp
-from reprieve.model.names import key_of, parts_of
 from reprieve.policies.queue.entry import LimitEntry, QueueEntry
-from reprieve.policies.queue.policy import QueuePolicy
+from reprieve.policies.queue.limits import ABOVE_SINCE, read_since
 from reprieve.scheduler.context import annotations_of
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.effects import hold_of_plan
@@ -25,7 +23,7 @@ from reprieve.world import microseconds
 
 LIMITS = "Queue//limits"
 """What stands in the scheduling queue for all queues that are watched."""
-SINCE = "reprieve.scheduling/above-maximum-since"
+_SECOND = 1_000_000
 
 
 class EnforceLimits:
@@ -40,53 +38,36 @@ class EnforceLimits:
         self._pods = PodWriter(services.context)
 
     async def turn(self) -> None:
-        policy = self._services.policies[QueueEntry.name].policy
         record = self._configurations.source()
-        if policy is None or record is None:
+        if self._services.policies[QueueEntry.name].policy is None or record is None:
             return self._queue.done(LIMITS)
-        now = self._context.clock()
-        plans: list[Plan] = self._services.policies[LimitEntry.name].plans(microseconds(now))
-        above = {plan.preemptor: plan for plan in plans}
-        since = await self._note(record, set(above))
-        due = {unit: since[unit] + timedelta(seconds=_delay(policy, unit)) for unit in above}
-        for unit, plan in above.items():
-            if due[unit] <= now and plan.outcome == "Preempt":
-                await self._act(self._own(plan))
-        later = [moment.timestamp() for moment in due.values() if moment > now]
+        noted = await self._note(record, {plan.preemptor for plan in self._plans()})
+        plans = [plan for plan in self._plans() if plan.preemptor in noted]
+        for plan in plans:
+            if plan.outcome == "Preempt":
+                await self._act(plan)
+        later = [plan.until / _SECOND for plan in plans if plan.until is not None]
         return self._queue.unschedulable(LIMITS, min(later, default=inf))
 
-    def _own(self, plan: Plan) -> Plan:
-        """Of the victims those that are this scheduler's: what another one has placed is for that one to take."""
-        pods, names = self._services.world.pods, self._services.names
-        found = [(victim, pods.get(key_of(victim.unit))) for victim in plan.victims]
-        plan.victims = [victim for victim, facts in found if facts and facts.pod.spec.scheduler_name in names]
-        return plan
+    def _plans(self) -> list[Plan]:
+        limits: LimitEntry = self._services.policies[LimitEntry.name]
+        return limits.plans(microseconds(self._context.clock()))
 
     async def _act(self, plan: Plan) -> None:
-        if not plan.victims:
-            return
         number = self._context.log.decided(plan, 0.0)
         if not self._services.shadow:
             await self._evictions.evict(hold_of_plan(self._pods, plan, number))
             self._context.log.acted(plan, number)
 
-    async def _note(self, record: Record, above: set[str]) -> dict[str, datetime]:
-        """Since when each queue is above its maximum; written where that has changed."""
-        written = annotations_of(record).get(SINCE, "")
-        try:
-            known = msgspec.json.decode(written, type=dict[str, datetime]) if written else {}
-        except msgspec.MsgspecError:
-            known = {}
+    async def _note(self, record: Record, above: set[str]) -> set[str]:
+        """Since when each queue is above its maximum, written where that has changed; those that are noted. A shadow
+        goes by what others have noted."""
+        known = read_since(annotations_of(record).get(ABOVE_SINCE, ""))
+        if self._services.shadow or set(known) == above:
+            return above & set(known)
         now = self._context.clock()
-        since = {unit: known.get(unit, now) for unit in sorted(above)}
-        if set(since) != set(known) and not self._services.shadow:
-            text = msgspec.json.encode({unit: precise_timestamp(at) for unit, at in since.items()}).decode()
-            patch = {"metadata": {"annotations": {SINCE: text if since else None}}}
-            changed = await self._context.store.patch(CONFIG_MAPS, record.name, record.namespace, patch, uid=record.uid)
-            self._context.absorb(changed)
-        return since
-
-
-def _delay(policy: QueuePolicy, unit: str) -> float:
-    name = parts_of(unit).name
-    return next((queue.quota_delay for queue in policy.tree.queues if queue.name == name), 0.0)
+        text = msgspec.json.encode({unit: precise_timestamp(known.get(unit, now)) for unit in sorted(above)}).decode()
+        patch = {"metadata": {"annotations": {ABOVE_SINCE: text if above else None}}}
+        changed = await self._context.store.patch(CONFIG_MAPS, record.name, record.namespace, patch, uid=record.uid)
+        self._context.absorb(changed)
+        return above

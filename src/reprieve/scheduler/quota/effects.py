@@ -16,6 +16,7 @@ from reprieve.model.conditions import Said, condition_of, conditions_of, has_con
 from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
+from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.stores.errors import Conflict, NotFound
@@ -48,17 +49,19 @@ class QuotaEffects:
         await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
         await self.let_go(changed)
 
-    async def preempt(self, plan: Plan, decision: int) -> dict[str, int]:
+    async def preempt(self, plan: Plan, decision: int) -> None:
         """Hold the decision, then tell everybody in the plan that they have to go; for so many pods of each set."""
         record = self._known(plan.preemptor)
         victims = tuple(made for victim in plan.victims if (made := self._victim(victim, plan)) is not None)
         counts = dict(plan.terms.assignment.sizes)
         hold = Hold(preemptor=plan.preemptor, policy=plan.policy, victims=victims, counts=counts, decision=decision)
-        record = await self._patch(record, {"metadata": {"annotations": {HOLD_ANNOTATION: hold.text()}}})
+        said = {HOLD_ANNOTATION: hold.text()}
+        if plan.terms.preempted.victims:
+            said[PREEMPTED_ANNOTATION] = plan.terms.preempted.text()
+        record = await self._patch(record, {"metadata": {"annotations": said}})
         await self.evict(hold)
         await self.refuse(plan)
         await self._context.event(record, "Normal", "Preempting", plan.message, decision=decision)
-        return counts
 
     def _victim(self, victim: Victim, plan: Plan) -> HeldVictim | None:
         record, terms = self._find(victim.unit), plan.terms
@@ -109,10 +112,8 @@ class QuotaEffects:
         self._context.log.told(hold, victim)
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
-    async def refuse(self, plan: Plan, decision: int = 0, *, gives_up: bool = False) -> None:
-        """Say why a workload waits, and tell it where that is news; what it held may be of no use any more."""
-        if gives_up:
-            await self.let_go(self._known(plan.preemptor))
+    async def refuse(self, plan: Plan, decision: int = 0) -> None:
+        """Say why a workload waits, and tell it where that is news."""
         changed = await self.say_pending(plan.preemptor, plan.message)
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
@@ -132,10 +133,16 @@ class QuotaEffects:
         conditions = {"QuotaReserved": ("False", "Pending", message)}
         return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
 
-    async def let_go(self, record: Record) -> None:
+    async def give_up(self, unit: str) -> bool:
+        """There is no place for it any more: what it held is of no use. Whether it held anything."""
+        return await self.let_go(self._known(unit))
+
+    async def let_go(self, record: Record) -> bool:
         """A hold that is over must not be there when the workload waits again, for others."""
-        if HOLD_ANNOTATION in annotations_of(record):
+        held = HOLD_ANNOTATION in annotations_of(record)
+        if held:
             await self._patch(record, {"metadata": {"annotations": {HOLD_ANNOTATION: None}}})
+        return held
 
     # Parts
 

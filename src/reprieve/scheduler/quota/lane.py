@@ -1,4 +1,10 @@
-"""The lane of quota workloads. Their own queues say whose turn it is, so one unit stands for all of them."""
+"""The lane of quota workloads. Their own queues say whose turn it is, so one unit stands for all of them.
+
+Every change that a cycle could go by brings about another one, at once, and in it the most important has the first
+turn, however often it was refused: what is inadmissible does not back off.
+"""
+
+from typing import NamedTuple
 
 from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QuotaWorkload
@@ -7,20 +13,21 @@ from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.quota.effects import QuotaEffects
-from reprieve.scheduler.quota.resume import resume
+from reprieve.scheduler.quota.resume import asks, resume
 from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 
 
 class QuotaLane(Lane):
-    """Wakes the cycle, and parked workloads, as quota is asked for and given back."""
+    """Wakes the cycle as quota is asked for and given back."""
 
     kinds = frozenset({"Quota"})
 
     def __init__(self, services: Services) -> None:
         self._context = services.context
         self._queue = services.queue
+        self._shadow = services.shadow
         self._policy = services.policies[QuotaEntry.name].policy
         self._effects = QuotaEffects(services.context)
         self._admit = AdmitWorkloads(services, self._effects)
@@ -30,7 +37,7 @@ class QuotaLane(Lane):
             self._wake()
 
     async def resume(self) -> None:
-        self._admit.held.update(await resume(self._context, self._effects))
+        await resume(self._context, self._effects)
 
     def pending(self) -> dict[str, int]:
         """How many wait in each cluster queue."""
@@ -38,29 +45,27 @@ class QuotaLane(Lane):
 
     async def react(self, seen: Seen) -> None:
         if seen.resource == QUOTA_WORKLOADS:
-            self._workload(seen)
+            await self._workload(seen)
         elif seen.resource in (PRIORITY_CLASSES, NAMESPACES) or (
             seen.resource.group == QUOTA_WORKLOADS.group and spec_of(seen.old) != spec_of(seen.new)
         ):
-            self._retry_all()
-
-    def _workload(self, seen: Seen) -> None:
-        old, new = QuotaState(seen.old), QuotaState(seen.new)
-        unit = seen.record.unit
-        if old.uses and (not new.uses or new.evicted != old.evicted):
-            self._retry_all()
-        elif new.waits and (not old.waits or generation(seen.old) != generation(seen.new)):
-            self._admit.parked.discard(unit)
-            self._wake()
-            if not old.waits:
-                self._context.log.history.note(unit, "queued", loop.found_pending(unit))
-        elif old.waits and not new.waits:
             self._wake()
 
-    def _retry_all(self) -> None:
-        """Quota became free, or the queues changed: all are worth another try."""
-        self._admit.parked.clear()
-        self._wake()
+    async def _workload(self, seen: Seen) -> None:
+        old, new = state_of(seen.old), state_of(seen.new)
+        if new != old:
+            self._wake()
+        if new.waits and not old.waits:
+            unit = seen.record.unit
+            self._context.log.history.note(unit, "queued", loop.found_pending(unit), uid=seen.record.uid)
+        if old.waits and not new.waits and not self._shadow:
+            await self._let_go(seen.record)
+
+    async def _let_go(self, record: Record) -> None:
+        """Who asks no more holds nothing any more, lest it had a promise when it asks again."""
+        known = self._context.mirror.get(QUOTA_WORKLOADS, record.name, record.namespace)
+        if known is not None and not asks(known):
+            await self._effects.let_go(known)
 
     def _wake(self) -> None:
         """By the most important that waits: pods that are more important have their turn between two cycles."""
@@ -71,30 +76,41 @@ class QuotaLane(Lane):
 # What counts of a quota workload
 
 
-class QuotaState:
-    """What counts of a quota workload: whether it waits, uses quota, or has been told to go."""
+class QuotaState(NamedTuple):
+    """What a cycle goes by; nothing of one that is over, or not there."""
 
-    __slots__ = ("evicted", "uses", "waits")
+    waits: bool = False
+    uses: bool = False
+    evicted: bool = False
+    asks: object = None
+    """Its spec, and what annotations say beside it."""
+    requeued_at: object = None
+    admission: object = None
 
-    def __init__(self, record: Record | None) -> None:
-        self.waits = self.uses = self.evicted = False
-        if record is None:
-            return
-        workload: QuotaWorkload = record.manifest
-        over = _is(workload, "Finished")
-        admitted = workload.status.admission is not None
-        self.uses = admitted and not over
-        self.waits = not admitted and not over and workload.spec.active and not _is(workload, "Requeued", "False")
-        self.evicted = _is(workload, "Evicted")
+
+NOTHING = QuotaState()
+
+
+def state_of(record: Record | None) -> QuotaState:
+    if record is None:
+        return NOTHING
+    workload: QuotaWorkload = record.manifest
+    if _is(workload, "Finished"):
+        return NOTHING
+    admission, again = workload.status.admission, workload.status.requeue_state
+    return QuotaState(
+        waits=admission is None and workload.spec.active and not _is(workload, "Requeued", "False"),
+        uses=admission is not None,
+        evicted=_is(workload, "Evicted"),
+        asks=(workload.spec, workload.metadata.annotations),
+        requeued_at=again.requeue_at if again is not None else None,
+        admission=admission,
+    )
 
 
 def _is(workload: QuotaWorkload, kind: str, status: str = "True") -> bool:
     found = find_condition(workload.status.conditions, kind)
     return found is not None and found.status == status
-
-
-def generation(record: Record | None) -> object:
-    return record.metadata.get("generation") if record is not None else None
 
 
 def spec_of(record: Record | None) -> object:

@@ -8,22 +8,19 @@ from reprieve.scheduler.quota.effects import QuotaEffects
 from reprieve.stores.records import Record
 
 
-async def resume(context: Context, effects: QuotaEffects) -> dict[str, dict[str, int]]:
-    """Finish what was begun. Who it was for and keeps its turn, and how large each of its pod sets was then."""
-    unfinished = {}
+async def resume(context: Context, effects: QuotaEffects) -> None:
+    """Finish what was begun; who it was for keeps its turn by what it holds."""
     for record in context.mirror.all(QUOTA_WORKLOADS):
         hold = hold_of(annotations_of(record))
         if hold is None:
             continue
-        if hold.preemptor != record.unit or not _asks(record):
+        if hold.preemptor != record.unit or not asks(record):
             await effects.let_go(record)
         else:
-            unfinished[record.unit] = hold.counts
             await effects.evict(hold)
-    return unfinished
 
 
-def _asks(record: Record) -> bool:
+def asks(record: Record) -> bool:
     """Whether it still asks for quota, now or when its back-off is over."""
     finished = has_condition(record.data, "Finished")
     return record.manifest.status.admission is None and record.manifest.spec.active and not finished

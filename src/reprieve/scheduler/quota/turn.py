@@ -1,15 +1,15 @@
-"""One turn of the quota policy: a cycle over the heads of all queues, again as long as that changes anything.
+"""One turn of the quota policy: a cycle over all queues, again as long as that changes anything.
 
-A workload for which there is no quota is parked: it is passed over until something frees quota or changes the queues.
-One that has preempted keeps its turn until it is admitted, or there is no place for it any more.
+All that a cycle goes by is in the objects; what is kept here only saves work.
 """
 
 from math import inf
 
 from reprieve.engine.plan import Plan
+from reprieve.policies.quota.claims import out_of_queues
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.entry import QuotaEntry
-from reprieve.policies.quota.view import Sizes
+from reprieve.policies.quota.refusals import Refusals
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.quota.effects import QuotaEffects
@@ -32,67 +32,61 @@ class AdmitWorkloads:
         self._queue = services.queue
         self._log = services.context.log
         self._effects = effects
-        self.parked: set[str] = set()
-        self.held: dict[str, Sizes] = {}
-        """Who has preempted and keeps its turn, and how large its pod sets were then."""
+        self._known = Refusals()
 
     async def turn(self) -> bool:
         """Whether another cycle may come to other plans; else the cycle waits, or is tried again."""
         started = self._services.elapsed()
         self._policy.quota.at(microseconds(self._services.context.clock()))
-        plans = cycle(self._policy, self.parked, self.held)
+        known, self._known = self._known, Refusals()  # until all have been told: else they are decided for again
+        plans = cycle(self._policy, known)
         seconds = self._services.elapsed() - started
         numbers = [self._log.decided(plan, seconds) for plan in plans]
         done = [await self._carry_out(plan, number) for plan, number in zip(plans, numbers, strict=True)]
         if any(refused is None for refused in done):
             self._queue.failed(CYCLE)
-        elif any(done):
+            return False
+        self._known = known
+        if any(done):
             self._queue.done(CYCLE)
             return True
-        else:
-            if not self._services.shadow:
-                await self._tell_the_rest()
-            self._queue.unschedulable(CYCLE, self._next_moment(plans))
+        if not self._services.shadow:
+            await self._tell_the_rest()
+        self._queue.unschedulable(CYCLE, self._next_moment(plans))
         return False
 
     async def _carry_out(self, plan: Plan, number: int) -> bool | None:
         """Whether another cycle may come to other plans; None: the store refused, so it has to be decided again."""
         try:
-            return self._shadowed(plan) if self._services.shadow else await self._act(plan, number)
+            return False if self._services.shadow else await self._act(plan, number)
         except (Conflict, NotFound):
             return None
 
-    def _shadowed(self, plan: Plan) -> bool:
-        self.parked.add(plan.preemptor)
-        return True
-
     async def _act(self, plan: Plan, number: int) -> bool:
-        unit = plan.preemptor
+        again = plan.outcome == "Fits"
         match plan.outcome:
             case "Fits":
                 await self._effects.admit(plan, number)
-                self.held.pop(unit, None)
             case "Preempt":
-                self.held[unit] = await self._effects.preempt(plan, number)
+                await self._effects.preempt(plan, number)
             case "Unschedulable":
-                await self._effects.refuse(plan, number, gives_up=True)
-                self.held.pop(unit, None)
-                self.parked.add(unit)
+                again = await self._effects.give_up(plan.preemptor)
+                await self._effects.refuse(plan, number)
             case _:
                 await self._effects.refuse(plan, number)
         self._log.acted(plan, number, fits="admitted")
-        return plan.outcome in ("Fits", "Unschedulable")
+        return again
 
     async def _tell_the_rest(self) -> None:
         """Those who have no queue, or whose turn has not come, are told so: nobody waits without a reason."""
         quota = self._policy.quota
         for facts in list(quota.stranded):
-            await self._effects.say_pending(facts.unit, _no_queue(facts))
+            await self._effects.say_pending(facts.unit, self._no_queue(facts))
         waiting = [facts for queue in quota.waiting.values() for facts in queue]
         for facts in waiting:
             if facts.queue is not None and not self._effects.has_said_why(facts.unit):
                 turn = loop.waits_for_its_turn(facts.unit, facts.queue.name)
-                await self._effects.say_pending(facts.unit, turn if quota.takes(facts) else _no_queue(facts))
+                await self._effects.say_pending(facts.unit, turn if quota.takes(facts) else self._no_queue(facts))
 
     def _next_moment(self, plans: list[Plan]) -> float:
         moments = [plan.until for plan in plans if plan.until is not None]
@@ -101,6 +95,5 @@ class AdmitWorkloads:
             moments.append(requeued)
         return min(moments) / _SECOND if moments else inf
 
-
-def _no_queue(facts: WorkloadFacts) -> str:
-    return texts.no_queue(facts.unit, facts.workload.spec.queue_name)
+    def _no_queue(self, facts: WorkloadFacts) -> str:
+        return texts.no_queue(facts.unit, out_of_queues(self._policy.quota, facts))

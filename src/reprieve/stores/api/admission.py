@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from reprieve.manifests import kinds
+from reprieve.manifests import kinds, served
 from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
 from reprieve.manifests.identity import LoadedObject
@@ -19,7 +19,6 @@ from reprieve.manifests.kinds import READERS
 from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, Origin
 from reprieve.manifests.resource import Resource
-from reprieve.stores.api import served
 from reprieve.stores.errors import invalid
 from reprieve.stores.records import Record, WatchEvent
 

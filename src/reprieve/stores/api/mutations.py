@@ -5,13 +5,13 @@ A store that admits objects itself calls these; before a store that does not, a 
 
 from typing import Any
 
+from reprieve.manifests.admission import Neighbours
+from reprieve.manifests.admission.pods import check_new_priority
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.pods import PodSpec
-from reprieve.manifests.priorities import PriorityClasses
-from reprieve.manifests.problems import did_you_mean
 from reprieve.manifests.resource import Resource
-from reprieve.stores.errors import forbidden
+from reprieve.stores.errors import not_admitted
 
 Data = dict[str, Any]
 ADMISSION_GATE = "kueue.x-k8s.io/admission"
@@ -56,21 +56,13 @@ def _controlled(data: Data) -> bool:
     return any(owner.get("controller") for owner in data["metadata"].get("ownerReferences", []))
 
 
-def resolve_priority(pod: Data, spec: PodSpec, classes: PriorityClasses) -> None:
-    """Nobody gives himself a priority: a number that is not that of the class is refused."""
-    name = pod["metadata"]["name"]
-    resolved = classes.resolve(spec.priority_class_name)
-    if not resolved.found:
-        near = did_you_mean(spec.priority_class_name, classes.names())
-        why = f'there is no PriorityClass "{spec.priority_class_name}"'
-        raise forbidden(PODS, name, f"{why}; {near}" if near else why)
-    source = f'the PriorityClass "{resolved.class_name}"' if resolved.class_name else "no PriorityClass"
-    if spec.priority not in (None, resolved.value):
-        why = f"spec.priority is {spec.priority}, but {source} gives {resolved.value}"
-        raise forbidden(PODS, name, f"{why}: name a class of that value, or leave the number out")
-    if spec.preemption_policy not in (None, resolved.preemption_policy):
-        why = f"spec.preemptionPolicy is {spec.preemption_policy}, but {source} gives {resolved.preemption_policy}"
-        raise forbidden(PODS, name, why)
+def resolve_priority(pod: Data, spec: PodSpec, neighbours: Neighbours) -> None:
+    """The class gives a new pod its number; a pod that says another one is refused."""
+    findings = list(check_new_priority(spec, neighbours))
+    if findings:
+        name = pod["metadata"].get("generateName") or pod["metadata"]["name"]  # said again and again in the same words
+        raise not_admitted(PODS, name, findings)
+    resolved = neighbours.classes.resolve(spec.priority_class_name)
     given = pod["spec"]
     given["priority"] = resolved.value
     given["preemptionPolicy"] = resolved.preemption_policy

@@ -94,7 +94,7 @@ class Writer:
         mutate(new)
         fill_in(resource, new, typed.written)
         if resource is PODS:
-            resolve_priority(new, typed.written.spec, self._admission.neighbours.classes)
+            resolve_priority(new, typed.written.spec, self._admission.neighbours)
         if resource.status:
             first_status(resource, new, typed.written)
 

@@ -6,10 +6,8 @@ among that, but whoever runs the container must be able to trust them.
 
 from typing import Any, Literal
 
-import msgspec
-
 from reprieve.manifests import core, pods
-from reprieve.manifests.diagnosis import diagnose
+from reprieve.manifests.diagnosis import mended
 from reprieve.manifests.meta import Count, LabelSelector, Manifest, Model, ObjectMeta, PositiveCount, Reader
 from reprieve.manifests.problems import Finding, found
 
@@ -97,16 +95,25 @@ _READERS: dict[type[Manifest], Reader] = {
 }
 
 
+def type_of(written: type[Any]) -> Any:
+    """What agents and controllers read an object as; None: it is no object of a server."""
+    return _READERS.get(written, _ANY).written if issubclass(written, Manifest) else None
+
+
+def has_rules(written: type[Any]) -> bool:
+    """Whether more can be wrong with such an object than the type of a field."""
+    return written in (core.Job, core.Controller)
+
+
 def mistakes(data: dict[str, Any], written: type[Manifest]) -> list[Finding]:
     """All that agents and controllers could not read, or could not act on, in an object that is read as `written`."""
     reader = _READERS.get(written, _ANY)
-    try:
-        served = reader.convert(data)
-    except (msgspec.ValidationError, RecursionError):
-        return diagnose(data, reader)
+    findings, served = mended(data, reader)
     if isinstance(served, ServedJob):
-        return _check_job(served)
-    return _check_controller(served) if isinstance(served, ServedController) else []
+        findings += _check_job(served)
+    elif isinstance(served, ServedController):
+        findings += _check_controller(served)
+    return findings
 
 
 def _check_job(job: ServedJob) -> list[Finding]:

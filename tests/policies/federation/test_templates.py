@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from reprieve.configuration import Settings
-from reprieve.controllers.federation.bindings import make_binding
 from reprieve.manifests.core import Controller, Job
 from reprieve.manifests.karmada import ResourceBinding
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import unit_name
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.policies.federation.propagation_policies import select_policy
+from reprieve.policies.federation.templates import make_binding
 from reprieve.world import World
 from tests.builders.pods import Dict, container, manifest, metadata, priority_class
 from tests.generators.federations import GATES, binding, deployment, world_of

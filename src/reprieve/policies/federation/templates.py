@@ -4,6 +4,8 @@ It is named after the template and its kind, and carries what the policy's prior
 that changes or goes later does not change it.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from reprieve.configuration import Settings
@@ -11,7 +13,7 @@ from reprieve.manifests import karmada
 from reprieve.manifests.core import Job
 from reprieve.manifests.meta import ObjectMeta, Reference
 from reprieve.manifests.pods import pod_requests
-from reprieve.policies.federation.propagation_policies import Template, select_policy
+from reprieve.policies.federation.propagation_policies import Template, bound_template, select_policy
 from reprieve.world import World
 
 ASKED_ANNOTATION = "reprieve.scheduling/schedule-priority"
@@ -51,6 +53,15 @@ def make_binding(world: World, settings: Settings, template: Template) -> karmad
     kept = {key: value for key, value in before.items() if key not in POLICY_ANNOTATIONS}
     metadata = msgspec.structs.replace(existing.metadata, annotations={**kept, **said})
     return msgspec.structs.replace(existing, metadata=metadata, spec=spec)
+
+
+def bindings_of_templates(world: World, settings: Settings) -> Iterator[karmada.ResourceBinding]:
+    """The bindings that are there, as the policies of their templates want them."""
+    for binding in world.all(karmada.ResourceBinding):
+        template = bound_template(world, binding)
+        made = make_binding(world, settings, template) if template is not None else None
+        if made is not None and (made.namespace, made.name) == (binding.namespace, binding.name):
+            yield made
 
 
 def _written(asked: karmada.PolicySchedulePriority) -> str:

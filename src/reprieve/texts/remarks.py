@@ -1,0 +1,34 @@
+"""What is said beside a decision: a feature gate that is off, or a priority class that is missing, had a say in it."""
+
+from reprieve.engine.plan import Remark
+from reprieve.engine.reasons import GateOff, MissingClass
+from reprieve.feature_gates import turn_on
+from reprieve.texts.parts import listed
+
+# What counts for nothing without the gate; each goes on to ": the feature gate ... is off".
+_WITHOUT = {
+    "GenericWorkload": "It names {what}, but is scheduled alone",
+    "CompositePodGroup": "The priority and mode of {what} above it do not count",
+    "PodGroupPreemptionPolicy": "That its group says preemptionPolicy: Never does not count",
+    "TopologyAwareWorkloadScheduling": "It asks for one {what}, but may be spread over several",
+    "PriorityBoost": "Its priority boost of {what} does not count",
+    "PartialAdmission": "It may not start with fewer pods, though it says how few are enough",
+    "FairSharingPreemptWithinNominal": "That its queue is within its nominal quota does not count in fair sharing",
+    "RecomputeAssignmentUponPreemptionTargetsOverlap": "It does not look for other victims in this cycle",
+}
+
+
+def is_off(gate: str) -> str:
+    """Goes on from "because" or a colon."""
+    return f"the feature gate {gate} is off ({turn_on(gate)} turns it on)"
+
+
+def gate_off(reason: GateOff) -> Remark:
+    return Remark(reason, f"{_WITHOUT[reason.gate].format(what=reason.what)}: {is_off(reason.gate)}.")
+
+
+def missing_class(reason: MissingClass) -> Remark:
+    names, they = ("names", "it tolerates") if len(reason.pods) == 1 else ("name", "they tolerate")
+    sentence = f"PriorityClass {reason.class_name} does not exist, but {listed(reason.pods)} {names} it: "
+    sentence += f"nobody knows what {they}, so nobody is preempted on {listed(reason.nodes)}."
+    return Remark(reason, sentence)

@@ -1,0 +1,145 @@
+"""Random lives of quota alone: any tree of cohorts, workloads that nobody owns, and everything about them that changes.
+
+A workload without an owner has no pods: it gives its quota back as soon as it is evicted, and waits again. That leaves
+time, and many of them, to what queues do to each other. A *closed* life is one in which all arrive at once, and nothing
+happens from outside any more.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Literal
+
+from reprieve.configuration import FairSharingSettings, QuotaSettings, Settings
+from reprieve.manifests.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, QUOTA_WORKLOADS, WORKLOAD_PRIORITY_CLASSES
+from reprieve.manifests.resource import Resource
+from reprieve.stores.errors import NotFound
+from tests.builders.pods import manifest, metadata
+from tests.builders.quota import KUEUE, cohort, condition, flavor, quotas
+from tests.generators.lives import Life, Step, arrives, changes, goes
+from tests.generators.quota import Dict, Maker
+from tests.planes.running import Plane
+
+LASTS = 120.0
+Strategy = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+STRATEGIES: tuple[tuple[Strategy, ...], ...] = (
+    ("LessThanOrEqualToFinalShare", "LessThanInitialShare"),
+    ("LessThanOrEqualToFinalShare",),
+    ("LessThanInitialShare",),
+)
+CLASSES = {"bronze": 0, "silver": 1, "gold": 2}
+
+
+def quota_life(seed: int, *, closed: bool = False) -> Life:
+    return _QuotaLife(Random(f"quota {seed}"), closed=closed).life()  # noqa: S311 - not a secret
+
+
+class _QuotaLife(Maker):
+    def __init__(self, random: Random, *, closed: bool) -> None:
+        super().__init__(random)
+        self._closed = closed
+        self._hot = random.random() < 0.5
+        """Whether queues take what they can from each other."""
+        self._later: list[tuple[float, Step]] = []
+
+    def life(self) -> Life:
+        cohorts = self.cohorts()
+        names = [item["metadata"]["name"] for item in cohorts]
+        first: list[Dict] = [*cohorts, *(flavor(name) for name in self.flavors)]
+        first += [
+            manifest(KUEUE, "WorkloadPriorityClass", metadata(name), value=value) for name, value in CLASSES.items()
+        ]
+        for name in self.queues:
+            first += self.queue(name, self.random.choice([*names * 4, None]))
+        for number in range(self.random.randint(3, 8 + 3 * len(self.queues))):
+            self._work(f"w{number}")
+        if not self._closed:
+            for _ in range(self.random.randint(0, 4)):
+                self._at(self._change(names), LASTS / 4)
+        return Life(self._settings(), first, self._later)
+
+    def queue(self, name: str, parent: str | None) -> list[Dict]:
+        made = super().queue(name, parent)
+        random, spec = self.random, made[0]["spec"]
+        spec["queueingStrategy"] = random.choice(["StrictFIFO", "BestEffortFIFO", "BestEffortFIFO"])
+        if self._hot:
+            spec["preemption"] = {
+                "withinClusterQueue": random.choice(["Never", "LowerPriority", "LowerOrNewerEqualPriority"]),
+                "reclaimWithinCohort": random.choice(["LowerPriority", "Any", "Any", "Any"]),
+                "borrowWithinCohort": {"policy": random.choice(["Never", "LowerPriority", "LowerPriority"])},
+            }
+        return made
+
+    def _settings(self) -> Settings:
+        random = self.random
+        sharing = FairSharingSettings(enable=self.fair, preemption_strategies=random.choice(STRATEGIES))
+        quota = QuotaSettings(
+            stop_borrowing_after_non_borrower=random.random() < 0.25,
+            wait_before_preemption_seconds=random.choice([0, 0, 0, 15]),
+        )
+        return Settings(validate=True, fair_sharing=sharing, quota=quota)
+
+    def _at(self, step: Step, earliest: float = 0.0) -> None:
+        latest = 3.0 if self._closed else LASTS
+        self._later.append((round(self.random.uniform(min(earliest, latest), latest), 1), step))
+
+    def _work(self, name: str) -> None:
+        """It arrives; and may end, be deleted, or be made inactive for a while."""
+        random = self.random
+        made = self.workload(name, None)
+        del made["metadata"]["creationTimestamp"]
+        if random.random() < 0.3:
+            del made["spec"]["priority"]
+            reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": random.choice([*CLASSES])}
+            made["spec"]["priorityClassRef"] = reference
+        self._at(arrives(made))
+        if self._closed:
+            return
+        fate = random.random()
+        if fate < 0.2:
+            self._at(goes(QUOTA_WORKLOADS, name), LASTS / 4)
+        elif fate < 0.4:
+            self._at(_ends(name), LASTS / 4)
+        elif fate < 0.5:
+            self._at(changes(QUOTA_WORKLOADS, name, {"spec": {"active": False}}), LASTS / 4)
+            self._at(changes(QUOTA_WORKLOADS, name, {"spec": {"active": True}}), LASTS / 2)
+
+    def _change(self, cohorts: list[str]) -> Step:
+        """Something about a queue, a cohort or a class."""
+        random = self.random
+        name = random.choice(self.queues)
+        match random.randrange(6):
+            case 0:
+                return _sets(CLUSTER_QUEUES, name, resourceGroups=quotas(self.quotas(limited=False)))
+            case 1:
+                return _sets(CLUSTER_QUEUES, name, cohortName=random.choice(cohorts))
+            case 2:
+                return _sets(CLUSTER_QUEUES, name, stopPolicy=random.choice(["None", "Hold", "HoldAndDrain"]))
+            case 3:
+                return _sets(LOCAL_QUEUES, name, stopPolicy=random.choice(["None", "Hold", "HoldAndDrain"]))
+            case 4:
+                spec = cohort(cohorts[0], self.quotas(limited=False))["spec"]
+                return _sets(COHORTS, cohorts[0], resourceGroups=spec["resourceGroups"])
+            case _:
+                value = {"value": random.randint(-1, 4)}
+                return changes(WORKLOAD_PRIORITY_CLASSES, random.choice([*CLASSES]), value, "")
+
+
+def _sets(resource: Resource, name: str, **spec: Any) -> Step:
+    return changes(resource, name, {"spec": spec}, "default" if resource.namespaced else "")
+
+
+def _ends(name: str) -> Step:
+    """Its work is done."""
+
+    async def step(plane: Plane) -> None:
+        try:
+            known = await plane.store.get(QUOTA_WORKLOADS, name, "default")
+        except NotFound:
+            return
+        said = known.data.get("status", {}).get("conditions") or []
+        conditions = [*said, condition("Finished", plane.clock().isoformat().replace("+00:00", "Z"))]
+        patch = {"status": {"conditions": conditions}}
+        await plane.store.patch(QUOTA_WORKLOADS, name, "default", patch, subresource="status")
+
+    return step

@@ -1,0 +1,157 @@
+"""The plan, the loop and rest: what the loop decides is what `plan` over the store decides; nobody sleeps beside room.
+
+`Judge` sees every decision of the loop at the moment at which it is made, and asks a planner that knows nothing but the
+objects in the store. Whenever nothing has been written for a while, it asks for everybody who waits whether there is
+something to be done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from reprieve.engine.plan import Plan
+from reprieve.manifests.kinds import EVENTS, PODS, RESOURCES
+from reprieve.manifests.loading import load_objects
+from reprieve.planning.planner import Planner
+from reprieve.planning.result import Decision
+from tests.generators.lives import Life
+from tests.planes.rest import as_in_force
+from tests.planes.running import Plane
+
+A_WHILE = 3.0
+"""Seconds without a write after which everybody must have got what there was."""
+A_MOMENT = 0.1
+_LONGEST_UNREST = 3600.0
+
+
+class Judge:
+    """Finds fault with the loop of one control plane."""
+
+    def __init__(self, plane: Plane) -> None:
+        self.faults: list[str] = []
+        self.asked = 0
+        """How many decisions were compared."""
+        self.rests = 0
+        """How often there was rest."""
+        self._plane = plane
+        self.watch()
+
+    def watch(self) -> None:
+        """Be told every decision, before anybody acts on it; to be called again after a restart."""
+        history = self._plane.plane.history
+        record = history.record
+
+        def judged(plan: Plan, **options: Any) -> int:
+            if not plan.preemptor.startswith("Queue/"):
+                self._compare(plan)
+            number: int = record(plan, **options)
+            return number
+
+        history.record = judged
+
+    def _compare(self, plan: Plan) -> None:
+        planner = self._planner()
+        made = planner.single(plan.preemptor).decisions[0]
+        self.asked += 1
+        if plan.outcome == "Fits" and plan.policy != "quota":  # which admits many at once: see `quota_laws`
+            self._compare_order(planner, plan)
+        if _of_plan(made) != _of_loop(plan):
+            self.faults.append(f"{plan.preemptor}: the loop says {_of_loop(plan)}, the plan {_of_plan(made)}")
+
+    def _compare_order(self, planner: Planner, plan: Plan) -> None:
+        """Nobody gets a place while somebody more important waits that there is a place for."""
+        order: list[str] = planner.cycle().order
+        before = order[: order.index(plan.preemptor)] if plan.preemptor in order else []
+        for unit in before:
+            other = self._planner().single(unit).decisions[0]
+            if other.outcome == "Fits":
+                self.faults.append(f"{plan.preemptor} overtakes {unit}: {other.message}")
+
+    def _planner(self) -> Planner:
+        made: Planner = self._plane.plane.planner(load_objects(_everything(self._plane)), self._plane.clock())
+        return made
+
+    async def rest(self) -> None:
+        """Until cancelled: look whether anybody sleeps although something can be done."""
+        looked, version, since = -1, -1, self._plane.clock()
+        while True:
+            await self._plane.passes(0.5)
+            store: Any = self._plane.plane.store
+            if store.version != version:
+                version, since = store.version, self._plane.clock()
+            elif looked != version and (self._plane.clock() - since).total_seconds() >= A_WHILE:
+                looked = version
+                self.rests += 1
+                self.faults += await self._still_asleep(version)
+
+    async def _still_asleep(self, version: int) -> list[str]:
+        """Who could be helped, and is not helped a moment later: what it waited for may be over this very moment."""
+        found = [f"{self._plane.clock():%X}: {fault}" for fault in self._sleepers()]
+        if found:
+            await self._plane.passes(A_MOMENT)
+        return found if self._plane.plane.store.version == version else []
+
+    def _sleepers(self) -> list[str]:
+        decisions: list[Decision] = self._planner().cycle().decisions
+        leaving = self._leaving()
+        return [
+            f"{made.preemptor} sleeps: {made.outcome}: {made.message}"
+            for made in decisions
+            if (made.outcome == "Preempt" and not {victim["unit"] for victim in made.victims} <= leaving)
+            or (made.outcome == "Fits" and not made.preemptor.startswith("Queue/"))
+        ]
+
+    def _leaving(self) -> set[str]:
+        """Pods that leave already: whoever counts on them waits for them, and has nothing else to do."""
+        pods = now(self._plane.store.list(PODS)).records
+        return {record.unit for record in pods if "deletionTimestamp" in record.metadata}
+
+
+Answer = tuple[str, str, dict[Any, str], list[str]]
+
+
+def _of_loop(plan: Plan) -> Answer:
+    return plan.outcome, plan.domain, dict(plan.placement), sorted(victim.unit for victim in plan.victims)
+
+
+def _of_plan(made: Decision) -> Answer:
+    return made.outcome, made.domain or "", dict(made.placement), sorted(victim["unit"] for victim in made.victims)
+
+
+def _everything(plane: Plane) -> list[dict[str, Any]]:
+    found = [record for resource in RESOURCES.values() for record in now(plane.store.list(resource)).records]
+    return [as_in_force(record) for record in found if record.resource != EVENTS]
+
+
+def now(work: Coroutine[Any, Any, Any]) -> Any:
+    """What a store in memory answers, without giving anybody else the time to change it."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        return ended.value
+    raise AssertionError("it had to wait")
+
+
+async def judged(
+    plane: Plane, life: Life, restarts: Iterable[float] = (), again: Callable[[], None] = lambda: None
+) -> Judge:
+    """A life, watched from its beginning to its rest; at some moments everything ends and starts anew from disk.
+
+    `again` is called after each of these moments.
+    """
+    judge = Judge(plane)
+    looking = asyncio.create_task(judge.rest())
+    arrivals = asyncio.create_task(life.begin(plane))
+    passed = 0.0
+    for moment in sorted(restarts):
+        await plane.passes(moment - passed)
+        passed = moment
+        await plane.restart()
+        judge.watch()
+        again()
+    await arrivals
+    await plane.rests(within=_LONGEST_UNREST)
+    looking.cancel()
+    return judge

@@ -1,0 +1,196 @@
+"""Claims in words, word for word: what is short, by how much, and which rule protects whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from reprieve import texts
+from reprieve.engine.claims import (
+    AtMaximum,
+    BudgetRespected,
+    Claim,
+    ClusterOut,
+    ClusterShort,
+    FlavorMissing,
+    FlavorUnsuited,
+    GuaranteeUsed,
+    InReach,
+    Insufficient,
+    KeptOut,
+    LeftAlone,
+    NamespaceNotTaken,
+    NoGuarantee,
+    NoNodes,
+    NotCovered,
+    NotReached,
+    NotTogether,
+    Protected,
+    QueueMissing,
+    QueueStopped,
+    QuotaShort,
+    TooSmall,
+    WorkloadsStay,
+)
+from reprieve.model.names import UnitName
+
+P = "Pod/default/p"
+W = "Workload/default/w"
+HALF_PAST = 1_767_270_600_000_000
+TWO_EQUAL, TOLERANT = Protected("EqualPriority", 2), Protected("Toleration", 1, HALF_PAST)
+HUGE = TooSmall(nodes=3, node="vm", resource="cpu", needed=64000, has=2000)
+FULL = Insufficient(nodes=3, resource="cpu", needed=4000, free=2000, protected=(TWO_EQUAL, TOLERANT))
+SHORT = QuotaShort(
+    queue="team-a",
+    flavor="default",
+    resource="cpu",
+    needed=1000,
+    used=2000,
+    nominal=2000,
+    free=0,
+    most=4000,
+    cohort="c",
+)
+
+ON_NODES: list[tuple[list[Claim], str]] = [
+    ([NoNodes()], "there are no nodes"),
+    ([HUGE], "it needs 64 cpu; the largest node, vm, has 2: it can never fit here"),
+    (
+        [TooSmall(node="vm", resource="cpu", needed=64000, has=2000)],
+        "it needs 64 cpu; the only node, vm, has 2: it can never fit here",
+    ),
+    (
+        [TooSmall(nodes=3, node="vm", resource="nvidia.com/gpu", needed=1, has=0)],
+        "it needs 1 nvidia.com/gpu; none of the 3 nodes has any: it can never fit here",
+    ),
+    (
+        [FULL],
+        "it needs 4 cpu: 3 nodes have at most 2 free, and none of their pods may be preempted "
+        "(2 are of equal priority, 1 tolerates it until 2026-01-01T12:30:00Z)",
+    ),
+    (
+        [NotReached(nodes=2, why="Cordoned"), HUGE],
+        "of 5 nodes, 2 are cordoned; 3 are too small; the largest, vm, has 2 of the 64 cpu it needs",
+    ),
+    ([NotReached(nodes=1, why="Cordoned")], "the only node is cordoned"),
+    ([NotReached(nodes=2, why="Taint")], "all 2 nodes are tainted, and the pod does not tolerate it"),
+]
+ONE_NODE: list[tuple[Claim, str]] = [
+    (
+        Insufficient(resource="cpu", needed=4000, free=1000, candidates=2, freed=3000, protected=(TWO_EQUAL,)),
+        "has insufficient cpu: 3 of the 4 it needs would be free even without all 2 pods that may be preempted "
+        "(of the others, 2 are of equal priority)",
+    ),
+    (
+        Insufficient(resource="cpu", needed=4000, free=1000, nominated=1),
+        "has insufficient cpu: 1 of the 4 it needs is free, and room is kept for 1 nominated pod",
+    ),
+    (
+        Insufficient(resource="cpu", needed=4000, free=2000, asked=False),
+        "has insufficient cpu: 2 of the 4 it needs are free",
+    ),
+    (
+        Insufficient(resource="pods", needed=1, free=0, protected=(TWO_EQUAL,)),
+        "has too many pods, and none of its pods may be preempted (2 are of equal priority)",
+    ),
+    (
+        Insufficient(resource="pods", needed=1, free=0, candidates=1),
+        "has too many pods even without the one pod that may be preempted",
+    ),
+    (KeptOut(by="HostPort"), "is not possible: a host port that it needs is taken there"),
+    (
+        LeftAlone(missing=("gone",), pods=(UnitName("Pod/default/a"),)),
+        "is left alone, because PriorityClass gone of a pod there does not exist",
+    ),
+    (BudgetRespected(pods=1), "is only to be had with a PDB violation, and budgets are respected"),
+    (
+        NotTogether(rule="NeverBelowGuarantee", queue="root.a"),
+        "is not to be freed: not all pods there that may be preempted may go together: "
+        "root.a would fall below its guarantee (law 2)",
+    ),
+    (
+        ClusterShort(cluster="m1", replicas=2, missing={"cpu": 3000}, candidates=1),
+        "has insufficient room: it is short of 3 cpu for 2 replicas, "
+        "even without the one binding that may be preempted",
+    ),
+    (ClusterOut(cluster="m1", why="NotReady"), "is not ready"),
+]
+QUEUES: list[tuple[str, str]] = [
+    (
+        texts.queues.unschedulable(
+            P,
+            [
+                AtMaximum(queue="root.a", resource="cpu", used=4000, maximum=4000, needed=1000),
+                InReach(top="root.a", candidates=0, protected=(Protected("WithinGuarantee", 2),)),
+            ],
+        ),
+        "Pod/default/p is unschedulable: root.a uses 4 of its maximum of 4 cpu, and it needs 1 more; "
+        "no pod may be preempted: 2 run in queues that are not over their guarantee (law 5).",
+    ),
+    (
+        texts.queues.above_guarantee(P, [NoGuarantee(queue="root.a")]),
+        "Pod/default/p is unschedulable: it may not preempt: root.a has no guarantee of what it asks for, "
+        "and queues preempt only within their guarantee (law 4).",
+    ),
+    (
+        texts.queues.above_guarantee(
+            P,
+            [GuaranteeUsed(queue="root.a", asking="root.a", resource="cpu", used=2000, guaranteed=2000, needed=1000)],
+        ),
+        "Pod/default/p is unschedulable: it may not preempt: root.a uses 2 of its guaranteed 2 cpu, "
+        "and it needs 1 more; and queues preempt only within their guarantee (law 4).",
+    ),
+]
+QUOTA: list[tuple[list[Claim], str]] = [
+    ([SHORT], "2 of 2 cpu on default used in team-a, 1 needed; nothing to borrow in cohort c"),
+    (
+        [WorkloadsStay(candidates=0, protected=(Protected("PreemptionPolicy", 2),))],
+        "no workload may be preempted (2 are not reached by the preemption policy)",
+    ),
+    ([NotCovered(queue="team-a", resources=("nvidia.com/gpu",))], "team-a has no quota for nvidia.com/gpu"),
+    (
+        [FlavorUnsuited(flavor="spot", pod_set="main")],
+        "pod set main may not run on spot, by its taints or labels",
+    ),
+]
+NO_QUEUE: list[tuple[Claim, str]] = [
+    (QueueMissing(queue_kind="LocalQueue", queue=""), "it names no LocalQueue"),
+    (QueueMissing(queue_kind="LocalQueue", queue="a"), "the LocalQueue a does not exist"),
+    (QueueMissing(queue_kind="ClusterQueue", queue="a"), "the ClusterQueue a does not exist"),
+    (
+        QueueStopped(queue_kind="ClusterQueue", queue="a", policy="Hold"),
+        "the ClusterQueue a is stopped (stopPolicy Hold)",
+    ),
+    (
+        FlavorMissing(queue="a", flavors=("x",)),
+        "the ClusterQueue a admits nobody: the ResourceFlavor x does not exist",
+    ),
+    (
+        NamespaceNotTaken(queue="a", namespace="n"),
+        "the ClusterQueue a does not take workloads of the namespace n (namespaceSelector)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("claims", "want"), ON_NODES)
+def test_why_no_node_will_do(claims: list[Claim], want: str) -> None:
+    assert texts.pods.unschedulable(P, claims) == f"{P} is unschedulable: {want}."
+
+
+@pytest.mark.parametrize(("claim", "want"), ONE_NODE)
+def test_why_a_place_is_not_feasible(claim: Claim, want: str) -> None:
+    assert texts.claims.of_domain(claim) == want
+
+
+@pytest.mark.parametrize(("said", "want"), QUEUES)
+def test_a_maximum_is_called_a_maximum_and_a_law_by_what_it_says(said: str, want: str) -> None:
+    assert said == want
+
+
+@pytest.mark.parametrize(("claims", "want"), QUOTA)
+def test_why_there_is_no_quota(claims: list[Claim], want: str) -> None:
+    assert texts.quota.no_place(claims) == want
+
+
+@pytest.mark.parametrize(("claim", "want"), NO_QUEUE)
+def test_each_way_to_have_no_queue_has_a_sentence_of_its_own(claim: Claim, want: str) -> None:
+    assert texts.quota.no_queue(W, claim) == f"{W} stays pending: {want}"

@@ -89,9 +89,11 @@ class ControlPlane:
         *,
         names: Iterable[str] = ALL_NAMES,
         shadow: bool = False,
+        at_once: int = 1,
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        """`close` lets go of whatever was opened for it, once nothing runs any more."""
+        """`at_once`: decisions that may be on their way to the store while others are made; for a store far away.
+        `close` lets go of whatever was opened for it, once nothing runs any more."""
         self.store = store
         self.history = history
         self.clock = clock
@@ -100,7 +102,9 @@ class ControlPlane:
         self.metrics_registry = CollectorRegistry()
         metrics = Metrics(self.metrics_registry)
         metrics.gates(settings.feature_gates)
-        self.scheduler = Scheduler(store, clock, settings, history, metrics=metrics, names=self._names, shadow=shadow)
+        self.scheduler = Scheduler(
+            store, clock, settings, history, metrics=metrics, names=self._names, shadow=shadow, at_once=at_once
+        )
         self._parts: list[PlanePart] = [self.scheduler, *_controllers(store, clock, self.settings)]
         self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
         self._log_sources: list[LogSource] = []

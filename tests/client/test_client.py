@@ -12,8 +12,8 @@ import pytest
 from reprieve.client.applying import apply
 from reprieve.client.connection import Client
 from reprieve.client.errors import Refused, Unreachable
-from reprieve.client.paths import path_of
 from reprieve.manifests.kinds import CONFIG_MAPS, JOBS, NODES, PODS
+from reprieve.stores.api.paths import path_of
 from tests.cli.running import HOLLOW, Running, running
 
 

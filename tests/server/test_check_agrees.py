@@ -14,12 +14,12 @@ import httpx
 import msgspec
 import pytest
 
-from reprieve.client.paths import path_of
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.documents import read_bytes
 from reprieve.manifests.kinds import resource_of
 from reprieve.manifests.loading import load_text
 from reprieve.manifests.problems import Problem
+from reprieve.stores.api.paths import path_of
 from tests.manifests.bad_manifests import (
     Case,
     core,

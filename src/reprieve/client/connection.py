@@ -10,8 +10,8 @@ import httpx
 import msgspec
 
 from reprieve.client.errors import Refused, Unreachable
-from reprieve.client.paths import path_of
 from reprieve.manifests.resource import Resource
+from reprieve.stores.api.paths import path_of
 
 Data = dict[str, Any]
 Items = list[Data]

@@ -1,25 +1,13 @@
-"""Where each object is found: the paths of Kubernetes' API."""
+"""What an object is called: by whoever applies it, and by people."""
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from reprieve.manifests.kinds import resource_of
 from reprieve.manifests.resource import Resource
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """Where an object remembers what was applied."""
-
-
-def path_of(
-    resource: Resource, namespace: str = "", name: str = "", *, version: str = "", subresource: str = ""
-) -> str:
-    """A collection, one object in it, or a part of that; no namespace where there could be one: all of them."""
-    version = version or resource.versions[0]
-    root = ["apis", resource.group, version] if resource.group else ["api", version]
-    place = ["namespaces", namespace] if resource.namespaced and namespace else []
-    parts = [*root, *place, resource.plural, *filter(None, (name, subresource))]
-    return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
 def place_of(manifest: Mapping[str, Any]) -> tuple[Resource, str, str, str]:

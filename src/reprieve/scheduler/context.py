@@ -8,6 +8,7 @@ from reprieve.model.clock import Clock
 from reprieve.scheduler.decision_log import DecisionLog
 from reprieve.scheduler.events import EventKind, Recorder
 from reprieve.scheduler.mirror import Mirror
+from reprieve.scheduler.writes import Writes
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 
@@ -20,6 +21,7 @@ class Context(NamedTuple):
     mirror: Mirror
     recorder: Recorder
     log: DecisionLog
+    writes: Writes
 
     def absorb(self, record: Record) -> None:
         """What a write returned: the next decision sees it."""

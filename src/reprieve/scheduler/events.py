@@ -1,9 +1,11 @@
 """Kubernetes Events: what happened to an object, and why, for people to read.
 
 The same thing said again about the same object is counted, not repeated. Nobody waits for an event to be written: they
-are kept until there is nothing more urgent to do.
+are kept until there is nothing more urgent to do; with a store far away they are written beside everything else, some
+at once, and when more is said than can be written, the oldest are lost.
 """
 
+import asyncio
 import hashlib
 import logging
 from collections import OrderedDict, deque
@@ -22,6 +24,8 @@ EventKind = Literal["Normal", "Warning"]
 DECISION = "reprieve.scheduling/decision"
 _REMEMBERED = 4096
 _DEFAULT = "default"
+_MOST_WRITERS = 4
+_MOST_KEPT = 10_000
 
 
 class _Said(NamedTuple):
@@ -39,12 +43,14 @@ class _Said(NamedTuple):
 class Recorder:
     """Writes events. Losing one is no reason to stop: what could not be written is logged."""
 
-    def __init__(self, store: Store, clock: Clock, component: str = "reprieve") -> None:
+    def __init__(self, store: Store, clock: Clock, component: str = "reprieve", *, at_once: int = 1) -> None:
         self._store = store
         self._clock = clock
         self._component = component
         self._known: OrderedDict[str, int] = OrderedDict()
-        self._kept: deque[_Said] = deque()
+        self._kept: deque[_Said] = deque(maxlen=_MOST_KEPT if at_once > 1 else None)
+        self._writers: set[asyncio.Task[None]] = set()
+        self._most_writers = min(at_once, _MOST_WRITERS)
 
     def __len__(self) -> int:
         """How many events are still to be written."""
@@ -57,8 +63,28 @@ class Recorder:
         self._kept.append(_Said(about, kind, reason, message, self._clock(), decision, once))
 
     async def write(self, most: int) -> None:
-        """Write some of what has been said, the oldest first."""
-        for _ in range(min(most, len(self._kept))):
+        """Write some of what has been said, the oldest first; or see to it that it is being written."""
+        if self._most_writers == 1:
+            await self._write_some(most)
+        while self._kept and len(self._writers) < self._most_writers > 1:
+            writer = asyncio.create_task(self._write_all())
+            self._writers.add(writer)
+            writer.add_done_callback(self._writers.discard)
+            await asyncio.sleep(0)
+
+    async def finish(self) -> None:
+        """Write all that has been said."""
+        await self._write_some(len(self._kept))
+        await asyncio.gather(*self._writers)
+
+    async def _write_all(self) -> None:
+        while self._kept:
+            await self._write_some(1)
+
+    async def _write_some(self, most: int) -> None:
+        for _ in range(most):
+            if not self._kept:
+                return
             said = self._kept.popleft()
             try:
                 await self._write(said)
@@ -114,7 +140,7 @@ class Recorder:
             if error.reason != "AlreadyExists":
                 raise
             known = await self._store.get(EVENTS, name, about.namespace or _DEFAULT)
-            self._remember(name, int(known.data.get("count", 1)))
+            self._remember(name, _count_in(known.data))
             await self._count(name, about, now)
 
     def _remember(self, name: str, count: int) -> None:
@@ -122,6 +148,11 @@ class Recorder:
         self._known.move_to_end(name)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
+
+
+def _count_in(event: dict[str, Any]) -> int:
+    """How often it was said: in the older form a number, in the newer one a series, once there was more than one."""
+    return int(event.get("count") or (event.get("series") or {}).get("count") or 1)
 
 
 def reference(about: Record) -> dict[str, str]:

@@ -30,6 +30,7 @@ from reprieve.scheduler.reactions import Reactions
 from reprieve.scheduler.registry import make_lanes
 from reprieve.scheduler.scheduling_queue import QueuePart, SchedulingQueue
 from reprieve.scheduler.witness import Witness
+from reprieve.scheduler.writes import Writes
 from reprieve.stores.errors import Conflict, NotFound, StoreError
 from reprieve.stores.protocol import Store
 from reprieve.world import World, microseconds
@@ -58,7 +59,9 @@ class Scheduler:
         metrics: Metrics | None = None,
         names: Iterable[str] = (OWN_SCHEDULER,),
         shadow: bool = False,
+        at_once: int = 1,
     ) -> None:
+        """`at_once`: how many decisions may be on their way to the store while others are made."""
         self.ready = False
         self.world = World()
         self.metrics = metrics or Metrics()
@@ -68,10 +71,11 @@ class Scheduler:
         self._history = history
         self._shadow = shadow
         self._mirror = Mirror(store, self.world)
-        self._recorder = Recorder(store, clock)
+        self._recorder = Recorder(store, clock, at_once=at_once)
         self._witness = Witness(history)
         self._log = DecisionLog(history, self.metrics, self.world, clock, shadow=shadow)
-        context = Context(store, clock, self._mirror, self._recorder, self._log)
+        self._writes = Writes(at_once)
+        context = Context(store, clock, self._mirror, self._recorder, self._log, self._writes)
         services = Services(context, self.queue, self.policies, names, _elapsed, shadow)
         self._lane_of = make_lanes(services)
         self._lanes = list(dict.fromkeys(self._lane_of.values()))
@@ -89,10 +93,11 @@ class Scheduler:
                 if not await self.turn():
                     await self._rest()
         finally:
+            await self._writes.finish()
             self._mirror.close()
             self._history.flush()
             with suppress(StoreError):
-                await self._recorder.write(len(self._recorder))
+                await self._recorder.finish()
 
     async def _start(self) -> None:
         """See everything, then finish what was begun."""
@@ -129,7 +134,8 @@ class Scheduler:
         if unit is None:
             return await self._tell()
         await self._work(unit)
-        await self._recorder.write(max(0, len(self._recorder) - _MOST_UNTOLD))
+        if len(self._recorder) > _MOST_UNTOLD or self._writes.in_parallel:
+            await self._recorder.write(len(self._recorder) - _MOST_UNTOLD)
         await asyncio.sleep(0)  # others on this loop have work, too
         return True
 
@@ -138,7 +144,7 @@ class Scheduler:
         self._history.flush()
         told = len(self._recorder) > 0
         await self._recorder.write(_SOME)
-        return told
+        return told and not self._writes.in_parallel
 
     async def _follow(self) -> None:
         changes = await self._mirror.follow()
@@ -150,6 +156,10 @@ class Scheduler:
             await self._lane_of[kind_of(unit)].turn(unit)
         except (Conflict, NotFound) as refused:
             _log.debug("%s is decided again: %s", unit, refused)
+            self.queue.failed(unit)
+        except StoreError as error:
+            _log.warning("%s is decided again: the store has not taken what was decided: %s", unit, error)
+            self._log.failed(kind_of(unit))
             self.queue.failed(unit)
         except Exception:
             _log.exception("%s could not be scheduled and is tried again", unit)

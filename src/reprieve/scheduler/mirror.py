@@ -6,6 +6,7 @@ likely still in use. From there it goes on with the next one that can be read, o
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from reprieve.manifests.kueue import ClusterQueue, LocalQueue
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import PodGroup
 from reprieve.manifests.scheduling import Workload as GroupWorkload
+from reprieve.stores.assumed import Arrived
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
@@ -74,6 +76,27 @@ class Mirror:
             cache.drop(record)
         else:
             cache.put(record)
+
+    def assume(self, record: Record, patch: Mapping[str, Any], arrived: Arrived) -> None:
+        """A write of the scheduler's own is on its way: the next decision must see it, too."""
+        self._caches[record.resource].assume(record, patch, arrived)
+
+    def assumes(self, record: Record) -> bool:
+        """Whether something is on its way of which it is not known what became of it."""
+        return self._caches[record.resource].assumes(record)
+
+    def confirm(self, record: Record) -> None:
+        """The store has accepted what was on its way."""
+        self._caches[record.resource].confirm(record)
+
+    def withdraw(self, record: Record) -> None:
+        """The store has not accepted what was on its way: it has not happened, and whom that concerns is woken."""
+        self._caches[record.resource].withdraw(record)
+        self.signal.set()
+
+    def told(self, resource: Resource, name: str, namespace: str = "") -> Record | None:
+        """An object as the store has it, without what is on its way: for whoever writes."""
+        return self._caches[resource].told(name, namespace)
 
     def get(self, resource: Resource, name: str, namespace: str = "") -> Record | None:
         return self._caches[resource].get(name, namespace)

@@ -112,11 +112,11 @@ class SchedulingQueue:
         if entry.again:
             self._add(key, _Entry(entry.rank, entry.age))
 
-    def failed(self, key: str) -> None:
-        """Something went wrong: it is tried again after a back-off."""
+    def failed(self, key: str, failures: int = 0) -> None:
+        """Something went wrong: it is tried again after a back-off; for the so-manieth time, where that is known."""
         entry = self._entries.get(key)
         if entry is not None and entry.part == "working":
-            entry.failures += 1
+            entry.failures = failures or entry.failures + 1
             entry.failed = self._clock()
             self._put_aside(key, entry, "backOff")
 

@@ -1,9 +1,12 @@
 """The objects of one kind as last seen, kept up to date by a watch and by the own writes of whoever keeps the cache."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any
 
 from reprieve.manifests.resource import Resource
+from reprieve.stores.assumed import Arrived, Assumption, shown
 from reprieve.stores.errors import Expired
 from reprieve.stores.protocol import Store, Watch
 from reprieve.stores.records import Record
@@ -14,6 +17,7 @@ Changed = Callable[[Record | None, Record | None], None]
 
 GATHER = 0.01
 """Seconds in which more may arrive before anything is done: a burst is worked off at once."""
+_REMEMBERED = 10_000
 
 
 class Cache:
@@ -21,9 +25,11 @@ class Cache:
 
     1. What the keeper writes is put in at once, so that it is never missed while the watch still lags behind; an event
        that is older than what is known changes nothing.
-    2. What the keeper sees deleted stays deleted, however late the watch still speaks of it.
+    2. What the keeper sees deleted stays deleted, however late the watch still speaks of it; and what the watch says is
+       gone stays gone, however late the answer to a write still speaks of it.
     3. A watch that is lost is taken up where it ended; when that is too long ago, all is listed again and compared.
     4. With a `mark`, what does not have it in its text is left out until it has.
+    5. What the keeper has sent off is shown as if it had arrived, until it has, or the keeper takes it back.
     """
 
     def __init__(
@@ -37,6 +43,11 @@ class Cache:
         self._values: dict[Key, list[list[Hashable]]] = {}
         self._by: dict[str, dict[Hashable, dict[Key, None]]] = {name: {} for name in self._indexes}
         self._gone: set[str] = set()
+        self._ended: OrderedDict[str, None] = OrderedDict()
+        """The uids of the last that the store has said are gone."""
+        self._assumed: dict[Key, list[Assumption]] = {}
+        self._told: dict[Key, Record] = {}
+        """Where something is assumed: what the store has told."""
         self._watch: Watch | None = None
         self._version: int | None = None
 
@@ -48,6 +59,11 @@ class Cache:
 
     def get(self, name: str, namespace: str = "") -> Record | None:
         return self._records.get((namespace, name))
+
+    def told(self, name: str, namespace: str = "") -> Record | None:
+        """An object as the store has told of it, without what is assumed."""
+        key = namespace, name
+        return self._told.get(key) or self._records.get(key)
 
     def by(self, index: str, value: Hashable) -> list[Record]:
         return [self._records[key] for key in self._by[index].get(value, ())]
@@ -99,6 +115,41 @@ class Cache:
             self._gone.add(record.uid)
             self._set(record.key, None)
 
+    def assume(self, record: Record, patch: Mapping[str, Any], arrived: Arrived) -> None:
+        """The keeper has sent off a change of an object, which `arrived` knows when the store tells of it."""
+        told = self.told(record.name, record.namespace)
+        if told is None or told.uid != record.uid:
+            return
+        self._told[record.key] = told
+        self._assumed.setdefault(record.key, []).append(Assumption(record.uid, patch, arrived))
+        self._show(record.key)
+
+    def assumes(self, record: Record) -> bool:
+        """Whether something was sent off for an object that has not been accepted yet."""
+        return any(each.uid == record.uid and not each.confirmed for each in self._assumed.get(record.key, ()))
+
+    def confirm(self, record: Record) -> None:
+        """What was sent off for an object has been accepted: the store will tell of it."""
+        for assumption in self._assumed.get(record.key, ()):
+            assumption.confirmed = assumption.confirmed or assumption.uid == record.uid
+
+    def withdraw(self, record: Record) -> None:
+        """What was sent off for an object, and has not been accepted, has not happened."""
+        kept = [each for each in self._assumed.get(record.key, ()) if each.confirmed or each.uid != record.uid]
+        if len(kept) < len(self._assumed.get(record.key, ())):
+            self._assumed[record.key] = kept
+            self._show(record.key)
+
+    def _show(self, key: Key) -> None:
+        """What the store told last, with what is assumed on top."""
+        told = self._told[key]
+        standing = [each for each in self._assumed[key] if each.stands(told)]
+        if standing:
+            self._assumed[key] = standing
+        else:
+            del self._assumed[key], self._told[key]
+        self._set(key, shown(told, standing))
+
     async def _begin(self, store: Store, signal: asyncio.Event) -> None:
         if self._version is None:
             listing = await store.list(self.resource)
@@ -110,6 +161,7 @@ class Cache:
         listed = {record.key for record in records}
         for key, known in list(self._records.items()):
             if key not in listed and known.version <= version:
+                self._end(known.uid)
                 self._set(key, None)
         self._gone &= {record.uid for record in records}
         for record in records:
@@ -119,17 +171,32 @@ class Cache:
         known = self._records.get(record.key)
         if deleted:
             self._gone.discard(record.uid)
+            self._end(record.uid)
             if known is not None and known.uid == record.uid:
                 self._set(record.key, None)
         elif known is None and self._mark not in record.raw:
             return
-        elif record.uid not in self._gone and (known is None or known.version < record.version):
-            self._set(record.key, record)
+        elif not self._is_over(record.uid) and (known is None or known.version < record.version):
+            if record.key in self._assumed:
+                self._told[record.key] = record
+                self._show(record.key)
+            else:
+                self._set(record.key, record)
+
+    def _end(self, uid: str) -> None:
+        self._ended[uid] = None
+        while len(self._ended) > _REMEMBERED:
+            self._ended.popitem(last=False)
+
+    def _is_over(self, uid: str) -> bool:
+        return uid in self._gone or uid in self._ended
 
     def _set(self, key: Key, record: Record | None) -> None:
         before = self._records.get(key)
         if record is None:
             self._records.pop(key, None)
+            self._assumed.pop(key, None)
+            self._told.pop(key, None)
         else:
             self._records[key] = record
         self._reindex(key, [list(index(record)) for index in self._indexes.values()] if record is not None else [])

@@ -2,7 +2,8 @@
 
 StoreError
 ├── BadRequest (400)          what was sent makes no sense
-├── Forbidden (403)           an admission rule says no
+├── Unauthorized (401)        the server does not know who asks
+├── Forbidden (403)           an admission rule says no, or whoever asks has no right to it
 ├── NotFound (404)
 ├── MethodNotAllowed (405)
 ├── AlreadyExists (409)
@@ -60,6 +61,10 @@ def _said(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 class BadRequest(StoreError):
     code, reason = 400, "BadRequest"
+
+
+class Unauthorized(StoreError):
+    code, reason = 401, "Unauthorized"
 
 
 class Forbidden(StoreError):

@@ -136,12 +136,14 @@ class Store(Protocol):
         grace, that is what counts; 0 ends it at once. Returns it as it is now, or last was."""
         ...
 
-    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "") -> Record:
-        """Give a pod its node. Refused with `Conflict` when it has one, is being deleted, or is another one."""
+    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "") -> Record | None:
+        """Give a pod its node. Refused with `Conflict` when it has one, is being deleted, or is another one. Returns
+        the pod where the store tells; else watches will."""
         ...
 
-    async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> Record:
-        """Delete a pod as far as budgets allow it; refused with `TooManyRequests` when they do not."""
+    async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> Record | None:
+        """Delete a pod as far as budgets allow it; refused with `TooManyRequests` when they do not. Returns the pod
+        where the store tells."""
         ...
 
 

@@ -23,6 +23,7 @@ from reprieve.scheduler.federation.effects import commit
 from reprieve.scheduler.federation.resume import resume
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Mirror
+from reprieve.scheduler.writes import Writes
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import Conflict
 from reprieve.world import World
@@ -230,9 +231,9 @@ async def context_of(plane: Plane) -> tuple[Context, FederationPolicy]:
     mirror = Mirror(plane.store, world)
     await mirror.follow()
     log = DecisionLog(plane.history, Metrics(), mirror.world, plane.clock)
-    return Context(plane.store, plane.clock, mirror, Recorder(plane.store, plane.clock), log), FederationPolicy(
-        world, SETTINGS
-    )
+    return Context(
+        plane.store, plane.clock, mirror, Recorder(plane.store, plane.clock), log, Writes()
+    ), FederationPolicy(world, SETTINGS)
 
 
 def test_a_decision_over_an_older_version_is_refused_and_changes_nothing() -> None:

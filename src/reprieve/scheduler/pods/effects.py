@@ -11,7 +11,6 @@ from typing import Any
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
-from reprieve.manifests.kinds import PODS
 from reprieve.model.conditions import condition_of
 from reprieve.policies.podgroup.groups import Group
 from reprieve.policies.registry import Preemptor
@@ -26,6 +25,10 @@ from reprieve.world import PodFacts
 
 SCHEDULED = "PodScheduled"
 _NOBODY: Mapping[str, str] = {}
+NOT_NOMINATED: dict[str, Any] = {
+    "metadata": {"annotations": {HOLD_ANNOTATION: None}},
+    "status": {"nominatedNodeName": None},
+}
 
 
 class PodEffects:
@@ -42,7 +45,7 @@ class PodEffects:
         """Give pods their nodes; those that could not be bound are returned."""
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
         if isinstance(waiting.facts, Group) and len(placed) > 1:
-            await self._nominate_all(placed, plan, self._hold(waiting, plan, decision))
+            await self._nominate_all(placed, plan, self.hold(waiting, plan, decision))
         return await self.bind_each((facts, plan.placement[facts.unit]) for facts in placed)
 
     async def bind_each(self, places: Iterable[tuple[PodFacts, str]]) -> list[PodFacts]:
@@ -57,23 +60,25 @@ class PodEffects:
             bound = await self._context.store.bind(record.name, record.namespace, node, uid=record.uid)
         except (Conflict, NotFound):
             return facts
-        self._context.absorb(bound)
-        await self._context.event(bound, "Normal", "Scheduled", loop.bound(facts.unit, node))
+        self._context.mirror.confirm(record)
+        if bound is not None:
+            self._context.absorb(bound)
+        await self._context.event(bound or record, "Normal", "Scheduled", loop.bound(facts.unit, node))
         return None
 
     # A place that others have to leave
 
-    async def preempt(self, waiting: Preemptor, plan: Plan, decision: int, displaced: Iterable[PodFacts]) -> None:
+    async def preempt(self, waiting: Preemptor, plan: Plan, hold: Hold, displaced: Iterable[PodFacts]) -> None:
         """Hold the place, take it from those who were nominated to it, then ask everybody in the plan to leave."""
-        hold = self._hold(waiting, plan, decision)
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
         lead = await self._nominate_all(placed, plan, hold)
         for other in displaced:
             await self.give_up(other, loop.lost_nomination(other.unit, other.nominated, waiting.unit))
         await self._evictions.evict(hold)
-        await self._context.event(lead, "Normal", "Preempting", plan.message, decision=decision)
+        await self._context.event(lead, "Normal", "Preempting", plan.message, decision=hold.decision)
 
-    def _hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
+    def hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
+        """What the decision is, as it is written on the preemptor."""
         members = plan.placement if isinstance(waiting.facts, Group) else ()
         records = ((unit, self._pods.find(unit)) for unit in members)
         return hold_of_plan(self._pods, plan, decision, {unit: record.uid for unit, record in records if record})
@@ -85,17 +90,21 @@ class PodEffects:
         return lead
 
     async def _nominate(self, facts: PodFacts, plan: Plan, hold: Hold | None = None) -> Record:
-        record = self._context.mirror.known(PODS, facts.key[1], facts.key[0])
-        node = plan.placement[facts.unit]
-        if hold is None and facts.nominated == node:
+        record = self._pods.needed(facts)
+        if hold is None and facts.nominated == plan.placement[facts.unit]:
             return record
-        status: dict[str, Any] = {"nominatedNodeName": node}
+        return await self._pods.patch_status(
+            record, self._nomination(record, facts, plan, hold), fresh=hold is not None
+        )
+
+    def _nomination(self, record: Record, facts: PodFacts, plan: Plan, hold: Hold | None) -> dict[str, Any]:
+        status: dict[str, Any] = {"nominatedNodeName": plan.placement[facts.unit]}
         if plan.outcome != "Fits":
             status["conditions"] = [self._pods.condition(record, SCHEDULED, "False", "Unschedulable", plan.message)]
         patch: dict[str, Any] = {"status": status}
         if hold is not None:
             patch["metadata"] = {"annotations": {HOLD_ANNOTATION: hold.text()}}
-        return await self._pods.patch_status(record, patch, fresh=hold is not None)
+        return patch
 
     # No place
 
@@ -137,8 +146,7 @@ class PodEffects:
 
     async def clear(self, record: Record) -> Record:
         """Give up a nomination, and what it held."""
-        patch = {"metadata": {"annotations": {HOLD_ANNOTATION: None}}, "status": {"nominatedNodeName": None}}
-        return await self._pods.patch_status(record, patch)
+        return await self._pods.patch_status(record, NOT_NOMINATED)
 
 
 def hold_of_plan(pods: PodWriter, plan: Plan, decision: int, members: Mapping[str, str] = _NOBODY) -> Hold:

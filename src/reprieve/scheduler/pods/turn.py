@@ -5,20 +5,26 @@
 2. Whoever loses its nomination to this unit has its turn at once. Of a group, the whole group does: its places were
    chosen together.
 3. Of a group that was placed in part, the rest has its turn at once, too, and says why it waits.
+4. While what was decided for a unit is on its way to the store, nothing else is decided for it.
 """
+
+from collections.abc import Awaitable, Callable
 
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
+from reprieve.model.names import kind_of
 from reprieve.policies.on_nodes import displaced
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.groups import Group, left_alone
 from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.lanes import Services
+from reprieve.scheduler.pods.assuming import Assumed
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
+from reprieve.stores.errors import Conflict
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts, microseconds
 
@@ -39,11 +45,14 @@ class PlacePods:
         self._effects = effects
         self._evictions = evictions
         self._room = room
+        self._writes = services.context.writes
 
     async def turn(self, unit: str) -> None:
         waiting = self._pending.waiting(unit)
         if waiting is None:
             return self._queue.done(unit)
+        if self._has_to_wait(unit):
+            return None
         if not self._services.shadow:
             await self._evictions.finish(waiting.unit)
             if self._leads_nowhere(waiting):
@@ -55,6 +64,33 @@ class PlacePods:
         if self._services.shadow:
             return self._set_aside(unit, plan)
         return await self._commit(unit, waiting, plan, number)
+
+    def _has_to_wait(self, unit: str) -> bool:
+        """Whether something is on its way for a unit, or has just been refused."""
+        writes = self._services.context.writes
+        if writes.busy(unit):
+            writes.afterwards(unit, lambda: self._wake(unit))
+            self._queue.unschedulable(unit)
+            return True
+        failures = writes.failures(unit)
+        if failures:
+            self._log.failed(kind_of(unit))
+            self._queue.failed(unit, failures)
+        return bool(failures)
+
+    def _wake(self, unit: str) -> None:
+        if unit in self._pending:
+            self._queue.push(unit, *self._pending.rank(unit))
+            self._services.context.mirror.signal.set()
+
+    def _taking_back(self, unit: str, assumed: Assumed) -> Callable[[], Awaitable[None]]:
+        """What to do when the store refuses: as if nothing had been decided, and the unit is tried again."""
+
+        async def take_back() -> None:
+            await assumed.take_back()
+            self._wake(unit)
+
+        return take_back
 
     def _leads_nowhere(self, waiting: Preemptor) -> bool:
         """Whether a pod is nominated to a node on which it will not fit when all have left who are leaving. Groups, and
@@ -73,25 +109,60 @@ class PlacePods:
         self._queue.done(unit)
 
     async def _commit(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
-        units = [facts.unit for facts in waiting.pods if facts.unit in plan.placement]
         match plan.outcome:
             case "Fits":
-                failed = await self._effects.bind(waiting, plan, number)
-                self._log.acted(plan, number, units)
-                self._after_binding(unit, waiting, plan, failed=bool(failed))
+                await self._bind(unit, waiting, plan, number)
             case "Preempt":
-                displaced = self._displaced(waiting, plan)
-                await self._effects.preempt(waiting, plan, number, displaced)
-                self._log.acted(plan, number, units)
-                self._queue.unschedulable(unit)
-                for other in dict.fromkeys(map(self._pending.unit_of, displaced)):
-                    self._queue.push(other, *self._pending.rank(other))
+                await self._preempt(unit, waiting, plan, number)
             case _:
-                if isinstance(waiting.facts, Group) and plan.outcome == "Unschedulable":
-                    await self._dissolve(waiting.facts.gang)
-                await self._effects.refuse(waiting.pods, plan, number, keep=bool(plan.waiting_for))
-                self._log.acted(plan, number)
-                self._set_aside(unit, plan)
+                await self._refuse(unit, waiting, plan, number)
+
+    async def _bind(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
+        assumed = Assumed(self._services.context)
+
+        async def work() -> None:
+            failed = await self._effects.bind(waiting, plan, number)
+            self._log.acted(plan, number, _placed(waiting, plan))
+            if failed:
+                raise Conflict(f"{failed[0].unit} could not be bound: it has changed, or is gone")
+
+        if self._writes.in_parallel:
+            assumed.bound((facts for facts in waiting.pods if facts.unit in plan.placement), plan)
+        await self._writes.carry_out([unit], work, self._taking_back(unit, assumed))
+        if len(plan.placement) < len(waiting.pods):
+            self._again(unit)  # the rest of a group, for which there was no room
+        else:
+            self._queue.done(unit)
+
+    async def _preempt(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
+        displaced = self._displaced(waiting, plan)
+        others = list(dict.fromkeys(map(self._pending.unit_of, displaced)))
+        ranks = {other: self._pending.rank(other) for other in others}
+        hold = self._effects.hold(waiting, plan, number)
+        assumed = Assumed(self._services.context)
+
+        async def work() -> None:
+            await self._effects.preempt(waiting, plan, hold, displaced)
+            self._log.acted(plan, number, _placed(waiting, plan))
+
+        if self._writes.in_parallel:
+            assumed.nominated((facts for facts in waiting.pods if facts.unit in plan.placement), plan, hold)
+            assumed.not_nominated(displaced)
+            assumed.leaving(hold)
+        await self._writes.carry_out([unit, *others], work, self._taking_back(unit, assumed))
+        self._queue.unschedulable(unit)
+        for other, rank in ranks.items():
+            self._queue.push(other, *rank)
+
+    async def _refuse(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
+        async def work() -> None:
+            if isinstance(waiting.facts, Group) and plan.outcome == "Unschedulable":
+                await self._dissolve(waiting.facts.gang)
+            await self._effects.refuse(waiting.pods, plan, number, keep=bool(plan.waiting_for))
+            self._log.acted(plan, number)
+
+        await self._writes.carry_out([unit], work, self._taking_back(unit, Assumed(self._services.context)))
+        self._set_aside(unit, plan)
 
     def _displaced(self, waiting: Preemptor, plan: Plan) -> list[PodFacts]:
         own = {facts.key for facts in waiting.pods}
@@ -108,16 +179,12 @@ class PlacePods:
             victims = [HeldVictim(unit=facts.unit, uid=facts.pod.metadata.uid, message=message) for facts in alone]
             await self._evictions.evict(Hold(preemptor=gang.name, victims=tuple(victims)))
 
-    def _after_binding(self, unit: str, waiting: Preemptor, plan: Plan, *, failed: bool) -> None:
-        if failed:
-            self._queue.failed(unit)
-        elif len(plan.placement) < len(waiting.pods):
-            self._again(unit)  # the rest of a group, for which there was no room
-        else:
-            self._queue.done(unit)
-
     def _set_aside(self, unit: str, plan: Plan) -> None:
         if plan.until is None:
             self._queue.unschedulable(unit)
         else:
             self._queue.unschedulable(unit, plan.until / _SECOND)
+
+
+def _placed(waiting: Preemptor, plan: Plan) -> list[str]:
+    return [facts.unit for facts in waiting.pods if facts.unit in plan.placement]

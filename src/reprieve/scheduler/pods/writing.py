@@ -11,18 +11,22 @@ from reprieve.world import PodFacts
 
 
 class PodWriter:
-    """Pods as the mirror has them; what is written, the mirror sees at once."""
+    """Pods as the store has them, as far as is known; what is written, the mirror sees at once."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def record(self, facts: PodFacts) -> Record | None:
-        return self._context.mirror.get(PODS, facts.key[1], facts.key[0])
+        return self._context.mirror.told(PODS, facts.key[1], facts.key[0])
+
+    def needed(self, facts: PodFacts) -> Record:
+        """The same; raises `NotFound` like the store when it is gone."""
+        return self.record(facts) or self._context.mirror.known(PODS, facts.key[1], facts.key[0])
 
     def find(self, unit: str) -> Record | None:
         """The pod that a unit is; None: it is gone, or no pod."""
         kind, namespace, name = parts_of(unit)
-        return self._context.mirror.get(PODS, name, namespace) if kind == PODS.kind else None
+        return self._context.mirror.told(PODS, name, namespace) if kind == PODS.kind else None
 
     async def patch_status(self, record: Record, patch: dict[str, Any], *, fresh: bool = False) -> Record:
         """`fresh`: refused when the pod has changed since it was read."""

@@ -1,0 +1,124 @@
+"""Where the API server is, and who we are to it: kubeconfig files, contexts, in-cluster accounts, tokens, certificates.
+
+All of this is kubernetes_asyncio's work. Only its models are left alone: they take 80 times as long as reading the same
+bytes into the types that decisions are made over.
+"""
+
+import asyncio
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprieve.manifests.problems import ReprieveError
+
+EXTRA = "kubernetes"
+_IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+_REFRESH_SECONDS = 60
+
+
+class NoAccess(ReprieveError):
+    """It is not known where the API server is, or how to say who we are."""
+
+
+class Access(NamedTuple):
+    """A way to one API server. `session` is aiohttp's, with certificates, proxies and TLS set up."""
+
+    host: str
+    context: str
+    session: Any
+    configuration: Any
+    server_name: str | None
+    refreshing: "asyncio.Task[None] | None" = None
+
+    async def headers(self) -> dict[str, str]:
+        """Who we are; tokens that are short-lived are read anew when it is time."""
+        found = (await self.configuration.auth_settings()).get("BearerToken")
+        return {"Authorization": str(found["value"])} if found and found.get("value") else {}
+
+    async def close(self) -> None:
+        if self.refreshing is not None:
+            self.refreshing.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await self.refreshing
+        await self.session.close()
+
+
+async def open_access(
+    kubeconfig: str | Path | None = None, context: str | None = None, *, connections: int = 64
+) -> Access:
+    """By a kubeconfig file and a context where they are named, else as kubectl finds them, or as a pod in the cluster.
+
+    Raises `NoAccess` with what was looked for.
+    """
+    library = _library()
+    configuration = library.Configuration()
+    configuration.connection_pool_maxsize = connections
+    refreshing = None
+    if kubeconfig is None and context is None and _in_cluster():
+        name = "in-cluster"
+        _in_cluster_account(library, configuration)
+    else:
+        loader = await _from_file(library, kubeconfig, context, configuration)
+        name = str((loader.current_context or {}).get("name", ""))
+        if loader._user is not None and "exec" in loader._user:
+            refreshing = asyncio.create_task(library.refresh(loader, configuration, _REFRESH_SECONDS))
+    try:
+        session = library.RESTClientObject(configuration).pool_manager
+    except OSError as error:
+        raise NoAccess(f"the certificates of context {name!r} cannot be read: {error}") from error
+    return Access(configuration.host, name, session, configuration, configuration.tls_server_name, refreshing)
+
+
+class _Library(NamedTuple):
+    Configuration: Any
+    RESTClientObject: Any
+    load_file: Any
+    load_account: Any
+    refresh: Any
+    failures: tuple[type[Exception], ...]
+
+
+def _library() -> _Library:
+    """Imported when it is needed: it is large, and an extra."""
+    try:
+        from kubernetes_asyncio.client.configuration import Configuration
+        from kubernetes_asyncio.client.rest import RESTClientObject
+        from kubernetes_asyncio.config import kube_config
+        from kubernetes_asyncio.config.config_exception import ConfigException
+        from kubernetes_asyncio.config.incluster_config import load_incluster_config
+    except ImportError as error:
+        raise NoAccess(f"talking to a Kubernetes API server needs an extra: pip install 'reprieve[{EXTRA}]'") from error
+    failures = (ConfigException, OSError, ValueError, KeyError, TypeError, AssertionError)
+    return _Library(
+        Configuration,
+        RESTClientObject,
+        kube_config.load_kube_config,
+        load_incluster_config,
+        kube_config.refresh_token,
+        failures,
+    )
+
+
+def _in_cluster() -> bool:
+    return _IN_CLUSTER in os.environ and "KUBECONFIG" not in os.environ
+
+
+def _in_cluster_account(library: _Library, configuration: Any) -> None:
+    try:
+        library.load_account(client_configuration=configuration)
+    except library.failures as error:
+        raise NoAccess(f"this is a pod, but its service account cannot be used: {error}") from error
+
+
+async def _from_file(library: _Library, kubeconfig: str | Path | None, context: str | None, configuration: Any) -> Any:
+    file = str(kubeconfig or os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
+    if not any(Path(each).expanduser().is_file() for each in file.split(os.pathsep) if each):
+        raise NoAccess(f"there is no kubeconfig file {file}; name one with --kubeconfig, or set KUBECONFIG")
+    try:
+        return await library.load_file(
+            config_file=file, context=context, client_configuration=configuration, persist_config=False
+        )
+    except library.failures as error:
+        wanted = f"context {context!r} of {file}" if context else file
+        raise NoAccess(f"{wanted} cannot be used: {error}") from error

@@ -1,0 +1,230 @@
+"""A Kubernetes API server behind the store protocol.
+
+1. Lists come in pages, from what the server has in memory (`resourceVersion=0`): it need not ask etcd, and the watch
+   that follows tells what it did not know yet.
+2. What a write returns is the object, as it is then. A binding and an eviction return nothing but that they are done.
+3. A kind that the server does not have has no objects, and nobody can write any.
+4. A kind that we may not list is as good as absent, and said to be so once. Pods and nodes are not: without them
+   nothing can be decided.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from reprieve.manifests.kinds import EVENTS, NODES, PODS
+from reprieve.manifests.resource import Resource
+from reprieve.stores.api.paths import path_of
+from reprieve.stores.errors import Expired, Forbidden, NotFound
+from reprieve.stores.kubernetes import events
+from reprieve.stores.kubernetes.discovery import Discovery
+from reprieve.stores.kubernetes.objects import Page, kind_in, page_of, record
+from reprieve.stores.kubernetes.requests import JSON, Requests
+from reprieve.stores.kubernetes.watching import Follower, ServerWatch
+from reprieve.stores.protocol import Patch, PatchType, Propagation, Watch
+from reprieve.stores.records import Listing, Record
+
+_log = logging.getLogger(__name__)
+
+_PAGE = 500
+_NEEDED = (PODS, NODES)
+_CONTENT: dict[PatchType, str] = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+_MANAGER = "reprieve"
+_ENCODE = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class KubernetesStore:
+    """One API server, for everything that the scheduler, the controllers and the agents ask of a store."""
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+        self.discovery = Discovery(requests)
+        self._last = 0
+        """The last version that a list has told of."""
+        self._forbidden: set[Resource] = set()
+        self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
+
+    async def close(self) -> None:
+        await self._requests.close()
+
+    # Reading
+
+    async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        api_version = await self.discovery.api_version(resource)
+        if api_version is None:
+            return Listing([], self._last)
+        query = {"limit": str(_PAGE), "resourceVersion": "0", "labelSelector": labels, "fieldSelector": fields}
+        path = path_of(resource, namespace, version=_version(api_version))
+        try:
+            return await self._pages(resource, api_version, path, {key: each for key, each in query.items() if each})
+        except Forbidden as error:
+            if resource in _NEEDED:
+                raise
+            if resource not in self._forbidden:
+                _log.warning("no right to list %s: none of them count. %s", resource, error)
+                self._forbidden.add(resource)
+            return Listing([], self._last)
+
+    async def _pages(self, resource: Resource, api_version: str, path: str, query: dict[str, str]) -> Listing:
+        """All pages; when the server has forgotten where the next one begins, all at once."""
+        records: list[Record] = []
+        page = await self._page(resource, api_version, path, query)
+        records += page.records
+        while page.more:
+            following = {**query, "continue": page.more}
+            following.pop("resourceVersion", None)
+            try:
+                page = await self._page(resource, api_version, path, following)
+            except Expired:
+                return await self._pages(resource, api_version, path, {**query, "limit": "0"})
+            records += page.records
+        self._last = max(self._last, page.version)
+        return Listing(records, page.version)
+
+    async def _page(self, resource: Resource, api_version: str, path: str, query: Mapping[str, str]) -> Page:
+        return page_of(resource, api_version, await self._requests.send("GET", path, query=query))
+
+    def watch(
+        self, resource: Resource, since: int, namespace: str = "", *, signal: asyncio.Event | None = None
+    ) -> Watch:
+        watch = ServerWatch(signal)
+        if resource in self._forbidden:
+            return watch
+        follower = Follower(self._requests, self.discovery, resource, namespace)
+        watch.task = asyncio.create_task(follower.run(watch, since), name=f"watch {resource}")
+        return watch
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> Record:
+        return await self._write("GET", resource, namespace, name)
+
+    # Writing
+
+    async def create(self, resource: Resource, data: Mapping[str, Any]) -> Record:
+        namespace = data["metadata"].get("namespace", "")
+        if resource is EVENTS:
+            made = _ENCODE(events.in_new_form(data, self._instance))
+            return record(
+                EVENTS, EVENTS.api_version, await self._requests.send("POST", events.path(namespace), body=made)
+            )
+        return await self._write("POST", resource, namespace, body=_ENCODE(data))
+
+    async def replace(self, resource: Resource, data: Mapping[str, Any], *, subresource: str = "") -> Record:
+        metadata = data["metadata"]
+        where = metadata.get("namespace", ""), metadata["name"]
+        return await self._write("PUT", resource, *where, subresource=subresource, body=_ENCODE(data))
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str,
+        patch: Patch,
+        kind: PatchType = "merge",
+        *,
+        subresource: str = "",
+        version: int | None = None,
+        uid: str = "",
+    ) -> Record:
+        if resource is EVENTS and isinstance(patch, Mapping) and "count" in patch:
+            body = await self._requests.send(
+                "PATCH", events.path(namespace, name), body=_ENCODE(events.counted(patch)), content=_CONTENT["merge"]
+            )
+            return record(EVENTS, EVENTS.api_version, body)
+        query = {"fieldManager": _MANAGER, "force": "true"} if kind == "apply" else None
+        return await self._write(
+            "PATCH",
+            resource,
+            namespace,
+            name,
+            subresource=subresource,
+            body=_ENCODE(_only_if(patch, version, uid)),
+            content=_CONTENT[kind],
+            query=query,
+        )
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        grace: int | None = None,
+        uid: str = "",
+        version: int | None = None,
+        propagation: Propagation = "Background",
+    ) -> Record:
+        options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        conditions = {"uid": uid, "resourceVersion": str(version) if version is not None else ""}
+        options["preconditions"] = {key: value for key, value in conditions.items() if value}
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        return await self._write("DELETE", resource, namespace, name, body=_ENCODE(options))
+
+    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "") -> None:
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        metadata = {"name": name, "namespace": namespace, **({"uid": uid} if uid else {})}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+        await self._requests.send("POST", path_of(PODS, namespace, name, subresource="binding"), body=_ENCODE(binding))
+
+    async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> None:
+        options: dict[str, Any] = {"preconditions": {"uid": uid}} if uid else {}
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        metadata = {"name": name, "namespace": namespace}
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options}
+        path = path_of(PODS, namespace, name, subresource="eviction")
+        await self._requests.send("POST", path, body=_ENCODE(eviction), patient=False)
+
+    async def _write(
+        self,
+        method: str,
+        resource: Resource,
+        namespace: str,
+        name: str = "",
+        *,
+        subresource: str = "",
+        body: bytes | None = None,
+        content: str = JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> Record:
+        api_version = await self.discovery.api_version(resource)
+        if api_version is None:
+            raise NotFound(f"the server has no {resource}", group=resource.group, kind=resource.plural, name=name)
+        path = path_of(resource, namespace, name, version=_version(api_version), subresource=subresource)
+        answer = await self._requests.send(method, path, query=query, body=body, content=content)
+        if method == "DELETE" and kind_in(answer) == "Status":
+            return _gone(resource, api_version, namespace, name)
+        return record(resource, api_version, answer)
+
+
+def _only_if(patch: Patch, version: int | None, uid: str) -> Patch:
+    """The patch, refused where the object is at another version, or is another one."""
+    meant = {"resourceVersion": str(version) if version is not None else "", "uid": uid}
+    meant = {key: value for key, value in meant.items() if value}
+    if not meant:
+        return patch
+    if not isinstance(patch, Mapping):
+        tests = [{"op": "test", "path": f"/metadata/{key}", "value": value} for key, value in meant.items()]
+        return [*tests, *patch]
+    return {**patch, "metadata": {**patch.get("metadata", {}), **meant}}
+
+
+def _gone(resource: Resource, api_version: str, namespace: str, name: str) -> Record:
+    """What is left of an object of which the server says only that it is deleted."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    raw = _ENCODE({"apiVersion": api_version, "kind": resource.kind, "metadata": metadata})
+    return Record(resource, raw, namespace=namespace, name=name, uid="", version=0)
+
+
+def _version(api_version: str) -> str:
+    return api_version.rpartition("/")[2]

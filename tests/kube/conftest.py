@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +14,6 @@ from tests.kube.cluster import Cluster
 from tests.kube.hollow import node
 from tests.kube.namespaces import make_namespace, remove_namespace
 
-HERE = Path(__file__).parent
 MakeNode = Callable[..., dict[str, Any]]
 
 
@@ -27,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One server is enough for all workers; with workers that know no groups each has its own."""
     for item in items:
-        if HERE in item.path.parents:
+        if "kube" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("kube"))
 
 

@@ -11,7 +11,7 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	echo $$candidate; break; fi; done)
 
-.PHONY: help setup run examples test test-long lint format bench clean
+.PHONY: help setup run examples test test-long kube lint format bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show what there is
@@ -63,6 +63,10 @@ LONG := REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 REFERENCE_EXAMP
 
 test-long: $(DEV) ## Run the tests with random worlds, lives and kills over many more of them
 	$(LONG) $(BIN)/python -m pytest tests/crash tests/engine tests/policies tests/scheduler
+
+# Tests against a real Kubernetes use them when they are there, and are skipped else.
+kube: $(RUNTIME) ## Provide a real Kubernetes control plane for the tests: from KUBEBUILDER_ASSETS, or built with Go, once
+	@$(BIN)/python tools/kube/provide.py
 
 lint: $(DEV) ## Check style, types and layers
 	$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""A real Kubernetes control plane for tests, and what is seen on it."""

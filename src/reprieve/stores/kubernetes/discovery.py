@@ -19,7 +19,7 @@ _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryL
 _LOOK_AGAIN_SECONDS = 10.0
 
 
-class _Name(msgspec.Struct):
+class _Name(msgspec.Struct, frozen=True):
     name: str = ""
 
 

@@ -22,7 +22,7 @@ class _Identity(msgspec.Struct):
     resourceVersion: str = ""  # noqa: N815
 
 
-class _ListMetadata(msgspec.Struct, omit_defaults=True):
+class _ListMetadata(msgspec.Struct, frozen=True):
     resourceVersion: str = ""  # noqa: N815
     cont: str = msgspec.field(default="", name="continue")
 

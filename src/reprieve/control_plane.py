@@ -90,9 +90,11 @@ class ControlPlane:
         names: Iterable[str] = ALL_NAMES,
         shadow: bool = False,
         at_once: int = 1,
+        alone: bool = False,
         close: Callable[[], None] = lambda: None,
     ) -> None:
         """`at_once`: decisions that may be on their way to the store while others are made; for a store far away.
+        `alone`: only the scheduler, in a cluster that has controllers and nodes of its own.
         `close` lets go of whatever was opened for it, once nothing runs any more."""
         self.store = store
         self.history = history
@@ -105,8 +107,10 @@ class ControlPlane:
         self.scheduler = Scheduler(
             store, clock, settings, history, metrics=metrics, names=self._names, shadow=shadow, at_once=at_once
         )
-        self._parts: list[PlanePart] = [self.scheduler, *_controllers(store, clock, self.settings)]
-        self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
+        self._parts: list[PlanePart] = [self.scheduler]
+        if not alone:
+            self._parts += [*_controllers(store, clock, self.settings)]
+            self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
         self._log_sources: list[LogSource] = []
         self._log_keepers: list[LogKeeper] = []
         self._tasks: list[asyncio.Task[None]] = []

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from reprieve import __version__
-from reprieve.cli import apply, check, delete, describe, events, explain, get, logs, plan, submit, test, top, up
+from reprieve.cli import apply, check, delete, describe, events, explain, get, logs, plan, run, submit, test, top, up
 from reprieve.cli.terminal import say
 from reprieve.cli.watching import reading_shown
 from reprieve.client.errors import ServerError, Unreachable
@@ -67,7 +67,7 @@ def _verbs(panel: str, *verbs: Callable[..., None], **options: Any) -> None:
 
 
 _verbs(_DECIDING, plan.plan, explain.explain, test.test, check.check)
-_verbs(_RUNNING, up.up)
+_verbs(_RUNNING, up.up, run.run)
 # What stands behind the first word is the command's own, also where it looks like an option.
 _verbs(_RUNNING, submit.submit, context_settings={"allow_interspersed_args": False})
 _verbs(_RUNNING, *(get.get, describe.describe, apply.apply, delete.delete), *(logs.logs, events.events, top.top))

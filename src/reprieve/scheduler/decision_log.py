@@ -6,6 +6,7 @@
 3. In shadow nobody is told. What would have been done is counted once, however often it is decided.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 
@@ -16,6 +17,8 @@ from reprieve.model.names import parts_of
 from reprieve.scheduler.history import History, Step
 from reprieve.scheduler.metrics import Metrics
 from reprieve.world import PodFacts, World
+
+_log = logging.getLogger(__name__)
 
 _STEPS: dict[str, Step] = {"Preempt": "nominated", "Wait": "tried", "Unschedulable": "tried"}
 _MOST_REMEMBERED = 20_000
@@ -38,6 +41,7 @@ class DecisionLog:
     def decided(self, plan: Plan, seconds: float) -> int:
         """Keep a decision; its number."""
         number = self.history.record(plan, pods=len(self._world.pods))
+        _log.info(plan.message, extra={"decision": number, "unit": plan.preemptor, "outcome": plan.outcome})
         self._metrics.tried(plan, seconds)
         if self._shadow and plan.victims and self._is_news(plan.preemptor, [victim.unit for victim in plan.victims]):
             for victim in plan.victims:

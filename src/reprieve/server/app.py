@@ -25,12 +25,22 @@ _LOG = logging.getLogger("reprieve.server")
 _GET = ("GET",)
 Verb = Callable[[Call], Awaitable[Answer]]
 Handler = Callable[[AnyRequest], Awaitable[Answer]]
+Row = tuple[str, Handler, tuple[str, ...]]
 
 
 def create_app(plane: Plane, *, token: str = "") -> Starlette:
     """The API of a control plane; with a token, only for those who send it."""
     stopping = asyncio.Event()
-    app = Starlette(routes=_routes(plane, stopping), middleware=[Middleware(_Guarded, guard=Guard(token))])
+    return _app([*_kubernetes(plane, stopping), *_own(plane)], token, stopping)
+
+
+def create_scheduler_app(plane: Plane, *, token: str = "") -> Starlette:
+    """What a scheduler tells of itself: its health, its figures, its decisions. The objects are the API server's."""
+    return _app(_own(plane), token, asyncio.Event())
+
+
+def _app(table: list[Row], token: str, stopping: asyncio.Event) -> Starlette:
+    app = Starlette(routes=[_route(*row) for row in table], middleware=[Middleware(_Guarded, guard=Guard(token))])
     app.router.redirect_slashes = False
     app.router.default = _Answering(_nowhere)
     app.state.stopping = stopping
@@ -78,9 +88,10 @@ async def _nowhere(_: AnyRequest) -> Answer:
     raise NotFound(texts.NO_SUCH_PATH)
 
 
-def _routes(plane: Plane, stopping: asyncio.Event) -> list[Route]:
+def _kubernetes(plane: Plane, stopping: asyncio.Event) -> list[Row]:
+    """Objects, as an API server has them."""
     objects = _objects(plane, stopping)
-    table: tuple[tuple[str, Handler, tuple[str, ...]], ...] = (
+    return [
         ("/", _given(lambda: {"paths": openapi.root_paths()}), _GET),
         ("/api", _entrance(discovery.core_versions, core=True), _GET),
         ("/apis", _entrance(discovery.group_list, core=False), _GET),
@@ -93,6 +104,12 @@ def _routes(plane: Plane, stopping: asyncio.Event) -> list[Route]:
         ("/openapi/v3", _given(openapi.index), _GET),
         ("/openapi/v3/{rest:path}", _openapi_group, _GET),
         ("/openapi.json", _given(openapi.whole), _GET),
+    ]
+
+
+def _own(plane: Plane) -> list[Row]:
+    """What Reprieve adds to that."""
+    return [
         ("/healthz", partial(own.healthz, plane), _GET),
         ("/livez", partial(own.healthz, plane), _GET),
         ("/readyz", partial(own.readyz, plane), _GET),
@@ -105,8 +122,7 @@ def _routes(plane: Plane, stopping: asyncio.Event) -> list[Route]:
         ("/story/{rest:path}", partial(own.story, plane), _GET),
         ("/decisions", partial(own.decisions, plane), _GET),
         ("/decisions/{name}", partial(own.decision, plane), _GET),
-    )
-    return [_route(*row) for row in table]
+    ]
 
 
 def _route(path: str, handler: Handler, methods: tuple[str, ...]) -> Route:

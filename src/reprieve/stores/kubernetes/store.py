@@ -12,7 +12,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -46,8 +46,10 @@ _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 class KubernetesStore:
     """One API server, for everything that the scheduler, the controllers and the agents ask of a store."""
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: Requests, check: Callable[[], None] = lambda: None) -> None:
+        """`check` is asked before every write, and raises where there must be none."""
         self._requests = requests
+        self._check = check
         self.discovery = Discovery(requests)
         self._last = 0
         """The last version that a list has told of."""
@@ -113,9 +115,7 @@ class KubernetesStore:
         namespace = data["metadata"].get("namespace", "")
         if resource is EVENTS:
             made = _ENCODE(events.in_new_form(data, self._instance))
-            return record(
-                EVENTS, EVENTS.api_version, await self._requests.send("POST", events.path(namespace), body=made)
-            )
+            return record(EVENTS, EVENTS.api_version, await self._send("POST", events.path(namespace), body=made))
         return await self._write("POST", resource, namespace, body=_ENCODE(data))
 
     async def replace(self, resource: Resource, data: Mapping[str, Any], *, subresource: str = "") -> Record:
@@ -136,7 +136,7 @@ class KubernetesStore:
         uid: str = "",
     ) -> Record:
         if resource is EVENTS and isinstance(patch, Mapping) and "count" in patch:
-            body = await self._requests.send(
+            body = await self._send(
                 "PATCH", events.path(namespace, name), body=_ENCODE(events.counted(patch)), content=_CONTENT["merge"]
             )
             return record(EVENTS, EVENTS.api_version, body)
@@ -174,7 +174,7 @@ class KubernetesStore:
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
         metadata = {"name": name, "namespace": namespace, **({"uid": uid} if uid else {})}
         binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
-        await self._requests.send("POST", path_of(PODS, namespace, name, subresource="binding"), body=_ENCODE(binding))
+        await self._send("POST", path_of(PODS, namespace, name, subresource="binding"), body=_ENCODE(binding))
 
     async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> None:
         options: dict[str, Any] = {"preconditions": {"uid": uid}} if uid else {}
@@ -183,7 +183,12 @@ class KubernetesStore:
         metadata = {"name": name, "namespace": namespace}
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options}
         path = path_of(PODS, namespace, name, subresource="eviction")
-        await self._requests.send("POST", path, body=_ENCODE(eviction), patient=False)
+        await self._send("POST", path, body=_ENCODE(eviction), patient=False)
+
+    async def _send(self, method: str, path: str, **options: Any) -> bytes:
+        if method != "GET":
+            self._check()
+        return await self._requests.send(method, path, **options)
 
     async def _write(
         self,
@@ -201,7 +206,7 @@ class KubernetesStore:
         if api_version is None:
             raise NotFound(f"the server has no {resource}", group=resource.group, kind=resource.plural, name=name)
         path = path_of(resource, namespace, name, version=_version(api_version), subresource=subresource)
-        answer = await self._requests.send(method, path, query=query, body=body, content=content)
+        answer = await self._send(method, path, query=query, body=body, content=content)
         if method == "DELETE" and kind_in(answer) == "Status":
             return _gone(resource, api_version, namespace, name)
         return record(resource, api_version, answer)

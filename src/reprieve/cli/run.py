@@ -1,0 +1,125 @@
+"""`reprieve run`: a scheduler for a real Kubernetes cluster, beside the one that it has."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reprieve.cli.options import Config, Gates, settings_from
+from reprieve.configuration import Settings
+from reprieve.texts import cli as texts
+
+if TYPE_CHECKING:
+    from reprieve.kubernetes_plane import ClusterSetup
+
+DEFAULT_PORT = 7411
+_LEASE = "kube-system/reprieve"
+
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option("--kubeconfig", metavar="FILE", help="Which cluster; else KUBECONFIG, ~/.kube/config, or in-cluster."),
+]
+Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="The context of that file.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scheduler-name", metavar="NAME", help="Pods that name this scheduler. Repeatable; else `reprieve`."
+    ),
+]
+Shadow = Annotated[bool, typer.Option("--shadow", help="Decide and record, and write nothing.")]
+LeaderElect = Annotated[
+    bool, typer.Option("--leader-elect/--no-leader-elect", help="Of several replicas, only the holder of a Lease acts.")
+]
+LeaseName = Annotated[
+    str, typer.Option("--lease", metavar="NAMESPACE/NAME", help="The Lease that replicas have in common.")
+]
+Qps = Annotated[float, typer.Option("--kube-api-qps", metavar="N", help="Requests a second; 0: no limit of ours.")]
+Burst = Annotated[int, typer.Option("--kube-api-burst", metavar="N", min=1, help="Requests at once.")]
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where health, figures and decisions are served.")]
+Port = Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port; 0: any that is free.")]
+HistoryFile = Annotated[
+    Path | None,
+    typer.Option("--history", metavar="FILE", help="Where decisions are remembered; else in memory only."),
+]
+LogFormat = Annotated[str, typer.Option("--log-format", metavar="text|json", help="How log lines are written.")]
+
+
+def run(
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    scheduler_name: Names = None,
+    shadow: Shadow = False,
+    leader_elect: LeaderElect = True,
+    lease: LeaseName = _LEASE,
+    config: Config = None,
+    feature_gates: Gates = None,
+    kube_api_qps: Qps = 200.0,
+    kube_api_burst: Burst = 400,
+    host: Host = "127.0.0.1",
+    port: Port = DEFAULT_PORT,
+    history: HistoryFile = None,
+    log_format: LogFormat = "text",
+) -> None:
+    """Schedule pods of a Kubernetes cluster that name this scheduler, and preempt for them.
+
+    Nothing that it needs is kept here: the decisions are in the cluster's own objects, so that it can be ended at any
+    moment, and another replica goes on. Only pods that it schedules itself make way, unless the settings say otherwise
+    (`victims: Any`). Exits with 1 when its lease is lost, with 2 when the cluster or the settings cannot be used.
+    """
+    settings = settings_from(config, feature_gates)
+    # Imported here: no other verb needs them.
+    from reprieve.cli.log_lines import log_to_stderr
+    from reprieve.kubernetes_plane import ClusterSetup, names_or_own
+
+    log_to_stderr(log_format)
+    setup = ClusterSetup(
+        kubeconfig=kubeconfig,
+        context=context,
+        qps=kube_api_qps,
+        burst=kube_api_burst,
+        names=names_or_own(scheduler_name),
+        shadow=shadow,
+        history=history,
+        lease=lease if leader_elect and not shadow else "",
+    )
+    asyncio.run(_run(setup, settings, host, port))
+
+
+async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) -> None:
+    from reprieve.control_plane import calm_garbage_collection
+    from reprieve.kubernetes_plane import open_scheduler
+    from reprieve.server import serve
+    from reprieve.server.app import create_scheduler_app
+    from reprieve.stores.kubernetes.leases import LeaseLost
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with open_scheduler(setup, settings) as scheduler:
+        serving = await serve(create_scheduler_app(scheduler.plane), host, port)
+        logging.getLogger("reprieve").info(texts.serving(serving.url))
+        running = asyncio.create_task(scheduler.run())
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            calm_garbage_collection()
+            await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if running.done() and isinstance(running.exception(), LeaseLost):
+                _leave_at_once(str(running.exception()))
+            if running.done():
+                running.result()
+        finally:
+            running.cancel()
+            stopped.cancel()
+            await serving.stop()
+
+
+def _leave_at_once(why: str) -> None:
+    """Nothing may be written any more, not even what is on its way."""
+    logging.getLogger("reprieve").error(why)
+    sys.stderr.flush()
+    os._exit(1)

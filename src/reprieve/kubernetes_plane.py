@@ -1,0 +1,124 @@
+"""A scheduler for a real cluster: the objects are in its API server, and so is all that is needed after a restart.
+
+Of several replicas one acts; the others wait for its lease. Whoever loses it stops at once, in the middle of what it
+does: the next one reads in the objects what was begun.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from reprieve.configuration import OWN_SCHEDULER, Settings
+from reprieve.control_plane import ControlPlane
+from reprieve.model.clock import system_clock
+from reprieve.scheduler.history import History
+from reprieve.stores.kubernetes.access import Access, open_access
+from reprieve.stores.kubernetes.leases import Election, Timing
+from reprieve.stores.kubernetes.rate_limit import RateLimit
+from reprieve.stores.kubernetes.requests import Requests
+from reprieve.stores.kubernetes.store import KubernetesStore
+
+AT_ONCE = 24
+"""Decisions that are on their way at once: an API server gains little from more."""
+
+
+class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cluster, and how to treat it."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    qps: float = 200.0
+    burst: int = 400
+    names: tuple[str, ...] = (OWN_SCHEDULER,)
+    shadow: bool = False
+    history: Path | None = None
+    """Where decisions are remembered; None: in memory, for as long as it runs."""
+    lease: str = ""
+    """Namespace and name of the lease; empty: nobody else acts."""
+    timing: Timing = Timing()
+
+
+@asynccontextmanager
+async def open_store(
+    kubeconfig: str | None = None, context: str | None = None, *, qps: float = 200.0, burst: int = 400
+) -> AsyncIterator[KubernetesStore]:
+    """The API server of a context, for whoever only reads or writes objects."""
+    requests = Requests(await open_access(kubeconfig, context), RateLimit(qps, burst))
+    store = KubernetesStore(requests)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+class ClusterScheduler:
+    """What `reprieve run` is, but the terminal and the network it listens on."""
+
+    def __init__(self, requests: Requests, setup: ClusterSetup, settings: Settings, election: Election | None) -> None:
+        store = KubernetesStore(requests, election.check if election is not None else lambda: None)
+        history = History(setup.history or ":memory:", system_clock)
+        self.plane = ControlPlane(
+            store,
+            history,
+            system_clock,
+            settings,
+            names=setup.names,
+            shadow=setup.shadow,
+            at_once=AT_ONCE,
+            alone=True,
+            close=history.close,
+        )
+        self._requests = requests
+        self._election = election
+
+    async def run(self) -> None:
+        """Until cancelled, or until another replica may act: then it raises `LeaseLost`."""
+        if self._election is None:
+            await self.plane.start()
+            await asyncio.Event().wait()
+            return
+        await self._election.acquire()
+        await self.plane.start()
+        await self._election.hold()
+
+    async def stop(self) -> None:
+        """End in good order: what is on its way arrives, and the next one need not wait for the lease."""
+        await self.plane.stop()
+        if self._election is not None:
+            await self._election.release()
+        await self._requests.close()
+
+
+@asynccontextmanager
+async def open_scheduler(setup: ClusterSetup, settings: Settings) -> AsyncIterator[ClusterScheduler]:
+    """Connected, and nothing runs yet. Raises `NoAccess` where it is not known how to connect."""
+    access = await open_access(setup.kubeconfig, setup.context)
+    requests = Requests(access, RateLimit(setup.qps, setup.burst))
+    election = _election(access, setup) if setup.lease else None
+    scheduler = ClusterScheduler(requests, setup, settings, election)
+    try:
+        yield scheduler
+    finally:
+        with suppress(asyncio.CancelledError):
+            await scheduler.stop()
+
+
+def _election(access: Access, setup: ClusterSetup) -> Election:
+    """Its requests wait behind nobody else's: a lease that is renewed late is lost."""
+    namespace, _, name = setup.lease.rpartition("/")
+    unlimited = Requests(access, RateLimit(0, 1))
+    return Election(unlimited, name, namespace or "kube-system", _identity(), setup.timing)
+
+
+def _identity() -> str:
+    return f"{socket.gethostname()}_{os.getpid()}_{uuid4().hex[:8]}"
+
+
+def names_or_own(names: Iterable[str] | None) -> tuple[str, ...]:
+    return tuple(names or ()) or (OWN_SCHEDULER,)

@@ -7,7 +7,10 @@ from typing import Any
 # kwok looks after nodes with this annotation, and leaves all others alone.
 FAKE = "kwok.x-k8s.io/node"
 SELECTOR = f"{FAKE}=fake"
-_AT_THE_END_OF_GRACE = ".metadata.deletionTimestamp"
+_AT_THE_END_OF_GRACE = {
+    "durationMilliseconds": 0,
+    "durationFrom": {"jq": {"expression": ".metadata.deletionTimestamp"}},
+}
 
 _NODE_STATUS = """
 conditions:
@@ -40,13 +43,13 @@ containerStatuses:
       startedAt: {{ Now | Quote }}
 {{ end }}
 """
-_POD_SUCCEEDED = """
-phase: Succeeded
+_POD_ENDED = """
+phase: PHASE
 conditions:
 {{ range $type := list "ContainersReady" "Ready" }}
 - type: {{ $type }}
   status: "False"
-  reason: PodCompleted
+  reason: PodPHASE
   lastTransitionTime: {{ Now | Quote }}
 {{ end }}
 containerStatuses:
@@ -59,11 +62,13 @@ containerStatuses:
   restartCount: 0
   state:
     terminated:
-      exitCode: 0
-      reason: Completed
+      exitCode: CODE
       finishedAt: {{ Now | Quote }}
 {{ end }}
 """
+_SUCCEEDED = _POD_ENDED.replace("PHASE", "Succeeded").replace("CODE", "0")
+# As a program that was told to go ends: 128 and the number of SIGTERM.
+_FAILED = _POD_ENDED.replace("PHASE", "Failed").replace("CODE", "143")
 
 
 def stages(*, stop_after_ms: int | None = None, complete_after_ms: int | None = None) -> list[dict[str, Any]]:
@@ -72,24 +77,24 @@ def stages(*, stop_after_ms: int | None = None, complete_after_ms: int | None = 
     A pod that is to go takes its whole grace period, as a program does that does not listen; or goes so long after it
     was told. Pods of Jobs succeed after a while, if that is said; else nothing ever ends by itself.
     """
-    stays, leaves = (
-        _where(".metadata.deletionTimestamp", "DoesNotExist"),
-        _where(".metadata.deletionTimestamp", "Exists"),
+    stays, leaves = (_where(".metadata.deletionTimestamp", operator) for operator in ("DoesNotExist", "Exists"))
+    waits, runs = (_where(".status.phase", "In", phase) for phase in ("Pending", "Running"))
+    has_ended, has_not_ended = (
+        _where(".status.phase", operator, "Succeeded", "Failed") for operator in ("In", "NotIn")
     )
-    ready = '.status.conditions.[] | select(.type == "Ready") | .status'
-    in_no_time = {"durationMilliseconds": 0}
-    until_deadline = {"durationMilliseconds": 0, "durationFrom": {"jq": {"expression": _AT_THE_END_OF_GRACE}}}
-    leaving = until_deadline if stop_after_ms is None else {"durationMilliseconds": stop_after_ms}
+    not_ready = _where('.status.conditions.[] | select(.type == "Ready") | .status', "NotIn", "True")
+    leaving = _AT_THE_END_OF_GRACE if stop_after_ms is None else _after(stop_after_ms)
     found = [
-        _stage("node-initialize", "Node", [_where(ready, "NotIn", "True")], in_no_time, _status(_NODE_STATUS)),
-        _stage("pod-ready", "Pod", [stays, _where(".status.phase", "In", "Pending")], in_no_time, _status(_POD_RUNS)),
-        _stage("pod-delete", "Pod", [leaves], leaving, {"finalizers": {"empty": True}}, {"delete": True}),
+        _stage("node-initialize", "Node", [not_ready], _after(0), _status(_NODE_STATUS)),
+        _stage("pod-ready", "Pod", [stays, waits], _after(0), _status(_POD_RUNS)),
+        _stage("pod-stop", "Pod", [leaves, has_not_ended], leaving, _status(_FAILED)),
+        _stage("pod-delete", "Pod", [leaves, has_ended], _after(0), {"delete": True}),
     ]
     if complete_after_ms is not None:
-        of_jobs = _where(".metadata.ownerReferences.[].kind", "In", "Job")
-        when = [stays, _where(".status.phase", "In", "Running"), of_jobs]
-        delay = {"durationMilliseconds": complete_after_ms}
-        found.append(_stage("pod-complete", "Pod", when, delay, _status(_POD_SUCCEEDED)))
+        of_a_job = _where(".metadata.ownerReferences.[].kind", "In", "Job")
+        found.append(
+            _stage("pod-complete", "Pod", [stays, runs, of_a_job], _after(complete_after_ms), _status(_SUCCEEDED))
+        )
     return found
 
 
@@ -107,6 +112,10 @@ def _stage(
             "steps": list(steps),
         },
     }
+
+
+def _after(milliseconds: int) -> dict[str, Any]:
+    return {"durationMilliseconds": milliseconds}
 
 
 def _where(key: str, operator: str, *values: str) -> dict[str, Any]:

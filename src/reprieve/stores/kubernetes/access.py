@@ -45,7 +45,7 @@ class Access(NamedTuple):
 
 
 async def open_access(
-    kubeconfig: str | Path | None = None, context: str | None = None, *, connections: int = 64
+    kubeconfig: str | Path | None = None, context: str | None = None, *, connections: int = 256
 ) -> Access:
     """By a kubeconfig file and a context where they are named, else as kubectl finds them, or as a pod in the cluster.
 

@@ -103,7 +103,7 @@ class Requests:
     async def _send(
         self, method: str, path: str, query: Mapping[str, str] | None, body: bytes | None, content: str, accept: str
     ) -> bytes:
-        timeout = aiohttp.ClientTimeout(total=_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
+        timeout = aiohttp.ClientTimeout(total=_ANSWER_SECONDS, sock_connect=_CONNECT_SECONDS)
         headers = {"Accept": accept, **({"Content-Type": content} if body is not None else {})}
         async with self._request(method, path, query, body, headers, timeout) as answer:
             found: bytes = await answer.read()
@@ -115,7 +115,7 @@ class Requests:
     async def stream(self, path: str, query: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
         """An answer that goes on, in the pieces in which it arrives."""
         await self._limit.wait()
-        timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS)
         async with self._request("GET", path, query, None, {"Accept": JSON}, timeout) as answer:
             if answer.status >= 400:
                 raise refusal(answer.status, await answer.read(), answer.headers.get("Retry-After", ""))

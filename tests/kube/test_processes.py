@@ -16,11 +16,12 @@ from tests.cli.running import until
 from tests.kube.processes import DidNotStart, Process, free_ports
 from tests.paths import ROOT
 
-# Says that it is there, by its number, and is deaf to whoever asks it to go if it was told to be.
+# Says that it is there, by its number, and is deaf to whoever asks it to go if it was told to be. It becomes `sleep`: a
+# shell that is halted while it makes a child waits for that child, and does not count as halted.
 PROGRAM = """#!/bin/sh
 [ "$2" = deaf ] && trap '' TERM
 echo $$ >> "$1"
-while true; do sleep 0.05; done
+exec sleep 3600
 """
 
 

@@ -4,8 +4,9 @@
    that follows tells what it did not know yet.
 2. What a write returns is the object, as it is then. A binding and an eviction return nothing but that they are done.
 3. A kind that the server does not have has no objects, and nobody can write any.
-4. A kind that we may not list is as good as absent, and said to be so once. Pods and nodes are not: without them
-   nothing can be decided.
+4. A kind that we may never list is as good as absent, said to be so once, and tried again from time to time. Pods and
+   nodes are not: without them nothing can be decided. Nor is a kind that could be listed before: a server that has just
+   started says no to everybody for a moment.
 """
 
 import asyncio
@@ -32,6 +33,7 @@ from reprieve.stores.records import Listing, Record
 _log = logging.getLogger(__name__)
 
 _PAGE = 500
+_TRY_AGAIN_SECONDS = 60.0
 _NEEDED = (PODS, NODES)
 _CONTENT: dict[PatchType, str] = {
     "json": "application/json-patch+json",
@@ -53,6 +55,7 @@ class KubernetesStore:
         self.discovery = Discovery(requests)
         self._last = 0
         """The last version that a list has told of."""
+        self._listed: set[Resource] = set()
         self._forbidden: set[Resource] = set()
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
 
@@ -68,14 +71,17 @@ class KubernetesStore:
         query = {"limit": str(_PAGE), "resourceVersion": "0", "labelSelector": labels, "fieldSelector": fields}
         path = path_of(resource, namespace, version=_version(api_version))
         try:
-            return await self._pages(resource, api_version, path, {key: each for key, each in query.items() if each})
+            found = await self._pages(resource, api_version, path, {key: each for key, each in query.items() if each})
         except Forbidden as error:
-            if resource in _NEEDED:
+            if resource in _NEEDED or resource in self._listed:
                 raise
             if resource not in self._forbidden:
                 _log.warning("no right to list %s: none of them count. %s", resource, error)
                 self._forbidden.add(resource)
             return Listing([], self._last)
+        self._forbidden.discard(resource)
+        self._listed.add(resource)
+        return found
 
     async def _pages(self, resource: Resource, api_version: str, path: str, query: dict[str, str]) -> Listing:
         """All pages; when the server has forgotten where the next one begins, all at once."""
@@ -100,10 +106,9 @@ class KubernetesStore:
         self, resource: Resource, since: int, namespace: str = "", *, signal: asyncio.Event | None = None
     ) -> Watch:
         watch = ServerWatch(signal)
-        if resource in self._forbidden:
-            return watch
         follower = Follower(self._requests, self.discovery, resource, namespace)
-        watch.task = asyncio.create_task(follower.run(watch, since), name=f"watch {resource}")
+        work = _later(watch) if resource in self._forbidden else follower.run(watch, since)
+        watch.task = asyncio.create_task(work, name=f"watch {resource}")
         return watch
 
     async def get(self, resource: Resource, name: str, namespace: str = "") -> Record:
@@ -210,6 +215,12 @@ class KubernetesStore:
         if method == "DELETE" and kind_in(answer) == "Status":
             return _gone(resource, api_version, namespace, name)
         return record(resource, api_version, answer)
+
+
+async def _later(watch: Watch) -> None:
+    """Of a kind that may not be listed: it is tried again after a while."""
+    await asyncio.sleep(_TRY_AGAIN_SECONDS)
+    watch.fail(Expired("it may be allowed by now"))
 
 
 def _only_if(patch: Patch, version: int | None, uid: str) -> Patch:

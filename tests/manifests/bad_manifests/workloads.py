@@ -13,8 +13,12 @@ BASIC = "{name: a, policy: {basic: {}}}"
 GANG = "schedulingPolicy: {gang: {minCount: 2}}"
 
 
+MADE = "workloadRef: {workloadName: w, templateName: t}"
+
+
 def child(name: str, parent: str) -> str:
-    return obj(COMPOSITE, f"spec: {{schedulingPolicy: {{basic: {{}}}}, parentCompositePodGroupName: {parent}}}", name)
+    spec = f"schedulingPolicy: {{basic: {{}}}}, {MADE}, parentCompositePodGroupName: {parent}"
+    return obj(COMPOSITE, f"spec: {{{spec}}}", name)
 
 
 CASES = [

@@ -16,7 +16,7 @@ from reprieve.stores.api.admission import LOOKED_AT, AdmissionChecks, read, read
 from reprieve.stores.api.defaults import fill_in, first_status
 from reprieve.stores.api.immutable_fields import check_update
 from reprieve.stores.api.incoming import Data, Identities, decode, encode
-from reprieve.stores.api.mutations import keep_priority, mutate, resolve_priority
+from reprieve.stores.api.mutations import HAVE_PRIORITIES, keep_priority, mutate, resolve_priority
 from reprieve.stores.embedded.commits import Journal
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.errors import BadRequest, already_exists, forbidden, invalid, not_found, wrong_uid, wrong_version
@@ -93,8 +93,8 @@ class Writer:
         typed = read(resource, new)
         mutate(new)
         fill_in(resource, new, typed.written)
-        if resource is PODS:
-            resolve_priority(new, typed.written.spec, self._admission.neighbours)
+        if resource in HAVE_PRIORITIES:
+            resolve_priority(resource, new, typed.written.spec, self._admission.neighbours)
         if resource.status:
             first_status(resource, new, typed.written)
 

@@ -32,29 +32,32 @@ def _definition(column: Column) -> dict[str, Any]:
 
 def table(
     resource: Resource,
-    records: Iterable[Record],
+    records: Iterable[tuple[Record, Record]],
     now: datetime,
     *,
     include: str = "",
     metadata: dict[str, Any] | None = None,
     headings: bool = True,
 ) -> dict[str, Any]:
-    """A `Table` as kubectl prints it; in a watch only the first one has headings."""
+    """A `Table` as kubectl prints it; in a watch only the first one has headings.
+
+    Each record comes twice: in the version that columns are about, and in the one that is asked for.
+    """
     return {
         "kind": "Table",
         "apiVersion": META,
         "metadata": metadata or {},
         "columnDefinitions": [_definition(column) for column in resource.columns] if headings else None,
-        "rows": [_row(record, now, include) for record in records],
+        "rows": [_row(record, asked, now, include) for record, asked in records],
     }
 
 
-def _row(record: Record, now: datetime, include: str) -> dict[str, Any]:
+def _row(record: Record, asked: Record, now: datetime, include: str) -> dict[str, Any]:
     row: dict[str, Any] = {"cells": [cell_of(column, record.data, now) for column in record.resource.columns]}
     if include == "Object":
-        row["object"] = record.data
+        row["object"] = asked.data
     elif include != "None":
-        row["object"] = partial(record)
+        row["object"] = partial(asked)
     return row
 
 

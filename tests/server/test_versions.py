@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 
 from reprieve.manifests.conversion import KEPT_FIELDS
-from tests.server.planes import Running
 
 MERGE = {"content-type": "application/merge-patch+json"}
 JSON_PATCH = {"content-type": "application/json-patch+json"}
@@ -75,7 +74,7 @@ def test_a_patch_is_taken_in_the_version_of_its_path(http: httpx.Client) -> None
     assert kept["spec"]["disruptionMode"] == {"all": {}}
 
 
-def test_what_a_version_cannot_say_stays_as_it_was(server: Running, http: httpx.Client) -> None:
+def test_what_a_version_cannot_say_stays_as_it_was(http: httpx.Client) -> None:
     made = created(http, at("v1alpha1", "workloads"), inline_workload())
     seen = got(http, f"{at('v1beta1', 'workloads')}/w")
     assert "preemptionPriorityClassName" not in seen["spec"]

@@ -39,7 +39,10 @@ def encoded(call: Call, record: Record, *, headings: bool = True) -> bytes:
 
 def _table(call: Call, records: list[Record], metadata: dict[str, Any], *, headings: bool = True) -> dict[str, Any]:
     include = call.query.choice("includeObject")
-    rows = [(record.in_version(call.target.resource.api_version), record.in_version(call.target.api_version)) for record in records]
+    rows = [
+        (record.in_version(call.target.resource.api_version), record.in_version(call.target.api_version))
+        for record in records
+    ]
     return tables.table(
         call.target.resource, rows, call.plane.clock(), include=include, metadata=metadata, headings=headings
     )

@@ -106,7 +106,9 @@ async def delete_collection(call: Call) -> Response:
             continue
     metadata = list_metadata(ListPart([], listing.version, "", 0), counted=False)
     kind = f"{call.target.resource.kind}List"
-    content = raw_list(kind, call.target.api_version, metadata, [record.in_version(call.target.api_version).raw for record in deleted])
+    content = raw_list(
+        kind, call.target.api_version, metadata, [record.in_version(call.target.api_version).raw for record in deleted]
+    )
     return raw_answer(content, 200, warned(await warnings.of_deletion(call, deleted)))
 
 

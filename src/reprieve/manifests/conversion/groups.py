@@ -1,4 +1,4 @@
-"""Workloads and pod groups of scheduling.k8s.io: v1alpha1 and v1alpha2, seen from v1beta1. v1alpha3 is spelled alike."""
+"""Workloads and pod groups of scheduling.k8s.io: v1alpha1 and v1alpha2, seen from v1beta1. v1alpha3 is like that."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,11 @@ def _template(group: Data, class_name: str | None) -> Data:
     mode = gang.pop("preemptionMode", None)
     if "gang" in policy:
         policy["gang"] = gang
-    said = {"schedulingPolicy": policy, "disruptionMode": _mode(mode) if mode else None, "priorityClassName": class_name}
+    said = {
+        "schedulingPolicy": policy,
+        "disruptionMode": _mode(mode) if mode else None,
+        "priorityClassName": class_name,
+    }
     return {**group, **without_empty(said)}
 
 

@@ -49,7 +49,8 @@ def with_kept(data: Data, kept: Kept) -> Data:
 def differences(own: Any, translated: Any) -> list[KeptField]:
     """The smallest parts in which an object differs from what translating it back makes of it."""
     return [
-        KeptField(list(path), was=_or_unset(was), seen=_or_unset(seen)) for path, was, seen in _differ((), own, translated)
+        KeptField(list(path), was=_or_unset(was), seen=_or_unset(seen))
+        for path, was, seen in _differ((), own, translated)
     ]
 
 

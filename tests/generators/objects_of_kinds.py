@@ -51,7 +51,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: C901 - one case for ea
         case inspect.DateTimeType():
             return st.just(TIME)
         case inspect.LiteralType():
-            return st.sampled_from(sorted(node.values))
+            return st.sampled_from(sorted(map(str, node.values)))
         case inspect.CustomType(cls=cls):
             return AMOUNTS if cls is Quantity else st.dictionaries(st.sampled_from(["cpu", "memory"]), AMOUNTS)
         case inspect.VarTupleType():

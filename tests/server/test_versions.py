@@ -66,7 +66,7 @@ def test_a_patch_is_taken_in_the_version_of_its_path(http: httpx.Client) -> None
     change = {"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}
     answer = http.patch(f"{at('v1alpha2')}/g", json=change, headers=MERGE).raise_for_status().json()
     assert (answer["apiVersion"], answer["spec"]["disruptionMode"]) == ("scheduling.k8s.io/v1alpha2", "PodGroup")
-    steps = [{"op": "test", "path": "/spec/disruptionMode", "value": "PodGroup"}]
+    steps: list[dict[str, Any]] = [{"op": "test", "path": "/spec/disruptionMode", "value": "PodGroup"}]
     steps += [{"op": "replace", "path": "/spec/schedulingPolicy/gang/minCount", "value": 4}]
     http.patch(f"{at('v1alpha2')}/g", json=steps, headers=JSON_PATCH).raise_for_status()
     kept = got(http, f"{at('v1beta1')}/g")
@@ -121,5 +121,5 @@ def test_of_a_group_only_the_smallest_number_changes(http: httpx.Client) -> None
         answer = http.patch(f"{at('v1beta1')}/g", json={"spec": change}, headers=MERGE)
         fields = [cause["field"] for cause in answer.json()["details"]["causes"]]
         assert (answer.status_code, field in fields) == (422, True), answer.text
-    change = {"spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
-    assert http.patch(f"{at('v1beta1')}/g", json=change, headers=MERGE).status_code == 200
+    smaller = {"spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
+    assert http.patch(f"{at('v1beta1')}/g", json=smaller, headers=MERGE).status_code == 200

@@ -39,13 +39,9 @@ def encoded(call: Call, record: Record, *, headings: bool = True) -> bytes:
 
 def _table(call: Call, records: list[Record], metadata: dict[str, Any], *, headings: bool = True) -> dict[str, Any]:
     include = call.query.choice("includeObject")
-    rows = [
-        (record.in_version(call.target.resource.api_version), record.in_version(call.target.api_version))
-        for record in records
-    ]
-    return tables.table(
-        call.target.resource, rows, call.plane.clock(), include=include, metadata=metadata, headings=headings
-    )
+    shape: dict[str, Any] = {"include": include, "metadata": metadata, "headings": headings}
+    now = call.plane.clock()
+    return tables.table(call.target.resource, records, now, api_version=call.target.api_version, **shape)
 
 
 async def list_objects(call: Call) -> Response:
@@ -97,8 +93,8 @@ def _listed(call: Call, part: ListPart) -> Response:
             return json_answer({**head, "metadata": metadata, "items": items})
         case AnswerForm.OBJECTS:
             kind, api_version = f"{call.target.resource.kind}List", call.target.api_version
-            items = (record.in_version(api_version).raw for record in part.records)
-            return raw_answer(raw_list(kind, api_version, metadata, items))
+            raw = (record.in_version(api_version).raw for record in part.records)
+            return raw_answer(raw_list(kind, api_version, metadata, raw))
 
 
 def list_metadata(part: ListPart, *, counted: bool) -> dict[str, Any]:

@@ -41,9 +41,12 @@ async def patch(call: Call) -> Response:
     created = kind == "apply" and await _find(call.store, target.resource, target.name, target.namespace) is None
     if created and target.subresource:
         raise NotFound(texts.NO_SUCH_PATH)
-    place = target.resource, target.name, target.namespace
-    asked = {"subresource": target.subresource, "api_version": target.api_version}
-    record = await call.store.patch(*place, patch, kind, **asked)
+    record = await call.store.patch(
+        *(target.resource, target.name, target.namespace),
+        *(patch, kind),
+        subresource=target.subresource,
+        api_version=target.api_version,
+    )
     return shown(call, record, 201 if created else 200, headers)
 
 

@@ -15,17 +15,19 @@ from reprieve.manifests.kinds import READERS, RESOURCES
 from reprieve.manifests.resource import Resource
 from tests.generators.objects_of_kinds import objects
 
-PAIRS = [
-    pytest.param(row, one, other, id=f"{row.kind}.{row.group}: {one} to {other}")
-    for row in RESOURCES.values()
-    for one, other in permutations(row.versions, 2)
-]
+PAIRS = [(row, one, other) for row in RESOURCES.values() for one, other in permutations(row.versions, 2)]
+ALIKE = [(row, one, other) for row, one, other in PAIRS if row.types[one] is row.types[other]]
+
+
+def named(value: Any) -> str:
+    return value.full_name if isinstance(value, Resource) else str(value)
+
+
 FEW = settings(max_examples=25, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.too_slow])
 """There are many pairs, and what a failure shows is small enough as it is."""
-SAME_TYPE = [case for case in PAIRS if case.values[0].types[case.values[1]] is case.values[0].types[case.values[2]]]
 
 
-@pytest.mark.parametrize(("resource", "one", "other"), PAIRS)
+@pytest.mark.parametrize(("resource", "one", "other"), PAIRS, ids=named)
 @FEW
 @given(data=st.data())
 def test_to_another_version_and_back_is_the_same_object(
@@ -39,7 +41,7 @@ def test_to_another_version_and_back_is_the_same_object(
     assert convert(resource, there, resource.in_version(one)) == own
 
 
-@pytest.mark.parametrize(("resource", "one", "other"), PAIRS)
+@pytest.mark.parametrize(("resource", "one", "other"), PAIRS, ids=named)
 @FEW
 @given(data=st.data())
 def test_what_is_seen_in_another_version_can_be_read_there(
@@ -52,7 +54,7 @@ def test_what_is_seen_in_another_version_can_be_read_there(
     READERS[there["apiVersion"], resource.kind].convert(there)
 
 
-@pytest.mark.parametrize(("resource", "one", "other"), PAIRS)
+@pytest.mark.parametrize(("resource", "one", "other"), PAIRS, ids=named)
 @FEW
 @given(data=st.data())
 def test_it_goes_by_way_of_any_third_version(resource: Resource, one: str, other: str, data: st.DataObject) -> None:
@@ -64,7 +66,7 @@ def test_it_goes_by_way_of_any_third_version(resource: Resource, one: str, other
     assert _without_kept(back) == _without_kept(own)
 
 
-@pytest.mark.parametrize(("resource", "one", "other"), SAME_TYPE)
+@pytest.mark.parametrize(("resource", "one", "other"), ALIKE, ids=named)
 @FEW
 @given(data=st.data())
 def test_versions_that_are_spelled_alike_keep_nothing_apart(

@@ -22,14 +22,14 @@ from tests.builders.pods import node, pod, pod_group
 from tests.policies.podgroup.gangs import decide, places, victims
 
 WORLDS = int(os.environ.get("GROUP_EXAMPLES", "150"))
-MADE = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
+MADE: dict[str, Any] = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
 TOP = "CompositePodGroup/default/top"
 Dict = dict[str, Any]
 
 
 def composite(name: str, least: int | None, *, priority: int = 100, whole: bool = False, **spec: Any) -> Dict:
     policy = {"basic": {}} if least is None else {"gang": {"minGroupCount": least}}
-    mode = {"all": {}} if whole else {"single": {}}
+    mode: Dict = {"all": {}} if whole else {"single": {}}
     said = {"schedulingPolicy": policy, "priority": priority, "disruptionMode": mode, **MADE, **spec}
     about = {"name": name, "namespace": "default"}
     return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "CompositePodGroup", "metadata": about, "spec": said}
@@ -92,7 +92,7 @@ def test_each_group_has_a_rack_within_the_block_of_the_tree() -> None:
     racks = [
         node(f"n{at}", cpu="4", labels={"block": "b1" if at < 4 else "b2", "rack": f"r{at // 2}"}) for at in range(6)
     ]
-    by = [{"schedulingConstraints": {"topology": [{"key": key}]}} for key in ("block", "rack")]
+    by: list[Dict] = [{"schedulingConstraints": {"topology": [{"key": key}]}} for key in ("block", "rack")]
     tree = [composite("top", 2, **by[0]), *group("a", 2, **by[1]), *group("b", 2, **by[1])]
     placed = places(decide(racks, tree, preemptor=TOP))
     found = {name: {placed[f"{name}-0"], placed[f"{name}-1"]} for name in ("a", "b")}
@@ -107,7 +107,7 @@ def test_with_its_gate_off_each_group_stands_for_itself() -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_tree_makes_way_whole_if_it_says_so(whole: bool) -> None:
-    low = {"priority": 10}
+    low: Dict = {"priority": 10}
     running = [
         composite("top", 1, whole=whole, **low),
         *group("a", 1, where=["n0"], **low),
@@ -122,7 +122,7 @@ def test_a_tree_makes_way_whole_if_it_says_so(whole: bool) -> None:
 
 def random_world(seed: int) -> tuple[list[Any], dict[str, tuple[int, int, int]], int]:
     """A tree of two or three groups that waits, above single pods, and a tree, that run."""
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311
     sizes = [random.choice((2, 3, 4)) for _ in range(random.randint(2, 4))]
     asked = {name: (size := random.randint(1, 3), random.randint(1, size), random.randint(1, 2)) for name in "abc"}
     asked = dict(list(asked.items())[: random.randint(2, 3)])

@@ -17,7 +17,6 @@ from reprieve.engine.nodes.rules import NodeRule
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.world import PodFacts
 
-
 _ORDERS = 3
 
 
@@ -63,8 +62,10 @@ class CompositePlacer(GangPlacer):
     def _rank(self, group: Gang, order: int) -> tuple[float, float, str]:
         """0: the oldest first, as they stand in a queue. 1: the one with the largest pod. 2: the smallest group."""
         weights = [self._weight(facts) for facts in group.members]
+        largest, total = max(weights, default=0), sum(weights)
         oldest = float(min((facts.created for facts in group.members), default=0))
-        return ((oldest, 0.0), (-max(weights, default=0), -sum(weights)), (sum(weights), oldest))[order] + (group.name,)
+        first, second = ((oldest, 0.0), (-largest, -total), (total, -largest))[order]
+        return first, second, group.name
 
     def _weight(self, facts: PodFacts) -> float:
         """What of all nodes together a pod takes, of the resource of which it takes most."""

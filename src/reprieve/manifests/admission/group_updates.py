@@ -1,6 +1,6 @@
 """What of pod groups and Workloads may not change once they exist, as Kubernetes 1.37 has it.
 
-1. Of a group only `minCount` or `minGroupCount` may change: a gang stays a gang. What admission fills in may be left out.
+1. Of a group only `minCount` or `minGroupCount` may change. What admission fills in may be left out.
 2. Of a Workload the same holds for each template. Templates are neither added nor removed.
 
 Both sides may be written in different versions: what they become inside is compared.

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from reprieve.manifests import scheduling, scheduling_v1alpha2, workload_templates
+from reprieve.manifests import core, scheduling, scheduling_v1alpha2, workload_templates
 from reprieve.manifests.admission.metadata import check_dns_label, check_one
 from reprieve.manifests.admission.neighbours import Neighbours
-from reprieve.manifests.admission.pods import check_new_priority, missing_class
+from reprieve.manifests.admission.pods import check_new_priority, check_template, missing_class
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.workload_templates import DEEPEST, AnyCompositeTemplate, templates_in
 
@@ -71,6 +71,26 @@ def _check_one_priority(spec: Any) -> Iterator[Finding]:
 _ATTRIBUTES = {"priorityClassName": "priority_class_name", "priority": "priority"}
 
 
+# Jobs that say how their pods are scheduled
+
+
+def check_job(job: core.Job, neighbours: Neighbours) -> Iterator[Finding]:
+    yield from check_template(job, neighbours)
+    said, path = job.spec.scheduling, "$.spec.scheduling"
+    if said is None:
+        return
+    policy, mode = said.scheduling_policy, said.disruption_mode
+    if mode is not None:
+        yield from check_one(f"{path}.disruptionMode", "single", mode.single, "all", mode.all)
+    if policy is None:
+        return
+    yield from check_one(f"{path}.schedulingPolicy", "basic", policy.basic, "gang", policy.gang)
+    least = policy.gang.min_count if policy.gang else None
+    if least is not None and least > job.spec.parallelism:
+        right = f"allowed: at most {job.spec.parallelism}, the parallelism"
+        yield Finding(f"{path}.schedulingPolicy.gang.minCount", found(least), right)
+
+
 # Groups
 
 
@@ -123,6 +143,7 @@ def check_new_group(group: Any, neighbours: Neighbours) -> Iterator[Finding]:
 
 
 RULES: dict[type, Any] = {
+    core.Job: check_job,
     workload_templates.WorkloadManifest: check_workload,
     scheduling_v1alpha2.WorkloadV1alpha2: check_workload,
     scheduling.PodGroupManifest: check_pod_group,

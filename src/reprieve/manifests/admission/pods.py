@@ -39,7 +39,7 @@ def check_new_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
 
 
 def check_new_priority(spec: Any, neighbours: Neighbours) -> Iterator[Finding]:
-    """Nobody gives himself a priority: a number or a policy on a new pod or group is what its class gives, or nothing."""
+    """Nobody gives himself a priority: a number or a policy on what is new is what its class gives, or nothing."""
     given = neighbours.classes.resolve(spec.priority_class_name)
     if not given.found:
         node = spec.node_name if isinstance(spec, pods.PodSpec) else ""
@@ -260,7 +260,6 @@ RULES: dict[type, Any] = {
     pods.Pod: check_pod,
     core.Node: check_node,
     core.PodDisruptionBudget: check_budget,
-    core.Job: check_template,
     core.Controller: check_template,
 }
 WHEN_NEW: dict[type, Any] = {pods.Pod: check_new_pod}

@@ -88,7 +88,7 @@ def _resource(group: Data, name: str) -> Data:
 
 
 def _flavor(flavor: Data, resource: str) -> Data:
-    quota = next((each for each in flavor["resources"] if each["name"] == resource), {})
+    quota: Data = next((each for each in flavor["resources"] if each["name"] == resource), {})
     nominal = quota.get("nominalQuota", "0")
     most = _total(nominal, quota["borrowingLimit"]) if "borrowingLimit" in quota else None
     return {"name": flavor["name"], "quota": without_empty({"min": nominal, "max": most})}

@@ -19,6 +19,7 @@ OFF_BY_DESIGN = [
     "CompositePodGroup",
     "PodGroupPreemptionPolicy",
     "TopologyAwareWorkloadScheduling",
+    "WorkloadWithJob",
     "PriorityBasedScheduling",
     "PriorityBasedPreemptiveScheduling",
     "PriorityBoost",

@@ -8,6 +8,7 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from prometheus_client import CollectorRegistry
@@ -180,7 +181,8 @@ def calm_garbage_collection() -> None:
 
 def _controllers(store: Store, clock: Clock, settings: Settings) -> list[PlanePart]:
     simple: list[Callable[[Store, Clock], PlanePart]]
-    simple = [JobController, ReplicaSetController, DeploymentController, BudgetController]
+    groups = settings.gate("WorkloadWithJob") and settings.gate("GenericWorkload")
+    simple = [partial(JobController, groups=groups), ReplicaSetController, DeploymentController, BudgetController]
     simple += [GarbageCollector, NamespaceController, QuotaJobs, QuotaPods, QuotaLifecycle]
     federation = Detector(store, clock, settings)
     return [*(make(store, clock) for make in simple), QuotaStatus(store, clock, settings), federation]

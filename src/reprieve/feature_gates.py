@@ -29,13 +29,18 @@ GATES: dict[str, Gate] = {
         "Pods that name a PodGroup are scheduled as a group, and preempted as one where it asks so.",
     ),
     "CompositePodGroup": Gate(
-        "alpha", False, "PodGroups may stand below CompositePodGroups, whose priority and disruption mode then count."
+        "alpha",
+        False,
+        "PodGroups may stand below CompositePodGroups: they are scheduled, and preempted, as these say.",
     ),
     "PodGroupPreemptionPolicy": Gate(
         "alpha", False, "A PodGroup whose preemption policy is Never preempts nobody, whatever its pods say."
     ),
     "TopologyAwareWorkloadScheduling": Gate(
         "alpha", False, "A PodGroup may ask that all its pods go to one topology domain, such as a rack."
+    ),
+    "WorkloadWithJob": Gate(
+        "alpha", False, "A Job that says how it is scheduled (`spec.scheduling`) gets a Workload and a PodGroup."
     ),
     "PriorityBasedScheduling": Gate(
         "alpha", False, "Bindings carry the priority of their propagation policy, and are taken by it."

@@ -185,6 +185,10 @@ GROUPS = [
         "PodGroup/default/g is unschedulable: 1 of the 3 pods it needs fit; "
         "and it preempts nobody, because its preemption policy is Never.",
     ),
+    (
+        texts.groups.too_few_groups("CompositePodGroup/default/t", 1, 2),
+        "CompositePodGroup/default/t is not complete: 1 group of the 2 it needs has enough pods.",
+    ),
     (texts.groups.too_few_pods(G, 1, 3), "PodGroup/default/g is not complete: 1 pod of the 3 it needs exists."),
     (
         texts.groups.mixed_group(G, "priority", ["1", "2"]),

@@ -4,8 +4,19 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from reprieve.manifests.meta import Condition, Count, LabelSelector, Manifest, Model, Reference, Taint, Time
+from reprieve.manifests.meta import (
+    Condition,
+    Count,
+    LabelSelector,
+    Manifest,
+    Model,
+    PositiveCount,
+    Reference,
+    Taint,
+    Time,
+)
 from reprieve.manifests.pods import PodTemplate
+from reprieve.manifests.scheduling import DisruptionMode, Empty, ResourceClaims, SchedulingConstraints
 from reprieve.model.resources import NOTHING, Resources
 
 # A number in quotes can be read; that it is no percentage is for admission to say.
@@ -94,11 +105,31 @@ class PodDisruptionBudget(Manifest):
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
 
 
+class JobGang(Model):
+    min_count: PositiveCount | None = None
+    """Left out: as many as the Job runs at a time."""
+
+
+class JobSchedulingPolicy(Model):
+    basic: Empty | None = None
+    gang: JobGang | None = None
+
+
+class JobScheduling(Model):
+    """How the pods of a Job are scheduled: what its PodGroup says."""
+
+    scheduling_policy: JobSchedulingPolicy | None = None
+    scheduling_constraints: SchedulingConstraints | None = None
+    disruption_mode: DisruptionMode | None = None
+    resource_claims: ResourceClaims = ()
+
+
 class JobSpec(Model):
     template: PodTemplate
     parallelism: Count = 1
     completions: Count | None = None
     suspend: bool = False
+    scheduling: JobScheduling | None = None
 
 
 class JobStatus(Model):

@@ -7,7 +7,17 @@ What has to be worked out stands with whoever does it, by the type that a kind i
 from collections.abc import Mapping
 from typing import Any
 
-from reprieve.manifests import columns, core, karmada, kueue, kueue_versions, pods, scheduling
+from reprieve.manifests import (
+    columns,
+    core,
+    karmada,
+    kueue,
+    kueue_versions,
+    pods,
+    scheduling,
+    scheduling_v1alpha2,
+    workload_templates,
+)
 from reprieve.manifests.columns import AGE, NAME, at, count, worked_out
 from reprieve.manifests.meta import Manifest, Reader
 from reprieve.manifests.resource import POD_SPEC, SET, TEMPLATED, Field, Resource, by, group_of, parts, plural_of
@@ -85,16 +95,20 @@ DAEMON_SETS = _row(
     "DaemonSet", _CONTROLLER, "ds", columns=columns.DAEMON_SET, **{**_SCALED, "defaults": {"spec": _MADE}})
 
 # Priorities and groups of pods
-_GROUPS = tuple(f"scheduling.k8s.io/{version}" for version in ("v1beta1", "v1alpha3", "v1alpha2"))
+_TODAY = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 PRIORITY_CLASSES = _row(
     "PriorityClass", {"scheduling.k8s.io/v1": scheduling.PriorityClass}, "pc", namespaced=False, subresources="",
     columns=columns.PRIORITY_CLASS, defaults={"preemptionPolicy": "PreemptLowerPriority"})
-WORKLOADS = _row("Workload", {**dict.fromkeys(_GROUPS, scheduling.WorkloadManifest),
+WORKLOADS = _row("Workload", {**dict.fromkeys(_TODAY, workload_templates.WorkloadManifest),
+                              "scheduling.k8s.io/v1alpha2": scheduling_v1alpha2.WorkloadV1alpha2,
                               "scheduling.k8s.io/v1alpha1": scheduling.WorkloadV1alpha1})
 POD_GROUPS = _row(
-    "PodGroup", dict.fromkeys(_GROUPS, scheduling.PodGroupManifest), category="work", columns=columns.POD_GROUP)
+    "PodGroup", {**dict.fromkeys(_TODAY, scheduling.PodGroupManifest),
+                 "scheduling.k8s.io/v1alpha2": scheduling_v1alpha2.PodGroupV1alpha2},
+    category="work", columns=columns.POD_GROUP, spec_merge=parts(resourceClaims=by("name")))
 COMPOSITE_POD_GROUPS = _row(
-    "CompositePodGroup", dict.fromkeys(_GROUPS, scheduling.CompositePodGroupManifest), columns=columns.POD_GROUP)
+    "CompositePodGroup", {"scheduling.k8s.io/v1alpha3": scheduling.CompositePodGroupManifest},
+    columns=columns.POD_GROUP)
 
 # Quota
 _V1BETA2, _V1BETA1, _V1ALPHA2 = (f"kueue.x-k8s.io/{version}" for version in ("v1beta2", "v1beta1", "v1alpha2"))

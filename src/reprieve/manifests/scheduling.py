@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from reprieve.manifests.meta import Condition, Int32, Manifest, Model, PositiveCount, PreemptionPolicy, Reference
+from reprieve.manifests.meta import Condition, Int32, Manifest, Model, PositiveCount, PreemptionPolicy
 
 TOLERATION_PREFIX = "preemption-toleration.scheduling.x-k8s.io/"
 MINIMUM_PREEMPTABLE_PRIORITY = TOLERATION_PREFIX + "minimum-preemptable-priority"
@@ -17,7 +17,6 @@ TOLERATION_SECONDS = TOLERATION_PREFIX + "toleration-seconds"
 ALLOW_PREEMPTION = "yunikorn.apache.org/allow-preemption"
 
 DisruptionUnit = Literal["Pod", "PodGroup"]
-_MODERN = Literal["scheduling.k8s.io/v1alpha2", "scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1beta1"]
 
 
 class PriorityClass(Manifest):
@@ -64,6 +63,14 @@ class SchedulingConstraints(Model):
     topology: Annotated[tuple[TopologyConstraint, ...], Meta(max_length=1)] = ()
 
 
+class ResourceClaim(Model):
+    """A claim that the pods of a group share. No decision reads it; it is part of what a group is."""
+
+    name: str
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
 class GroupPolicy(Model):
     """How a group is scheduled and preempted, whichever version it was written in."""
 
@@ -74,6 +81,18 @@ class GroupPolicy(Model):
     priority: int | None = None
     priority_class_name: str = ""
     preemption_policy: PreemptionPolicy | None = None
+    resource_claims: tuple[ResourceClaim, ...] = ()
+
+
+class GroupTemplate(Model):
+    """A template of a Workload, whatever it stands below: what groups made of it say."""
+
+    name: str
+    place: str
+    """Where it is written, such as `compositePodGroupTemplates[0].podGroupTemplates[1]`."""
+    policy: GroupPolicy
+    above: str = ""
+    """The composite template it stands below."""
 
 
 class WorkloadPodGroup(Model):
@@ -81,6 +100,14 @@ class WorkloadPodGroup(Model):
 
     name: str
     policy: GroupPolicy
+
+
+class ControllerReference(Model):
+    """Whose pods a Workload is about, in the same namespace."""
+
+    kind: str = ""
+    name: str = ""
+    api_group: str = ""
 
 
 class WorkloadStatus(Model):
@@ -100,6 +127,9 @@ class Workload(Manifest):
     status: WorkloadStatus = WorkloadStatus()
     holds_groups: bool = False
     """True in v1alpha1, where pods belong to the Workload directly."""
+    templates: tuple[GroupTemplate, ...] = ()
+    """All that groups are made from, those below composite templates too; none in v1alpha1."""
+    controller_ref: ControllerReference | None = None
 
 
 class PodGroupStatus(Model):
@@ -139,7 +169,7 @@ class PodGroupV1alpha1(Model):
 
 class WorkloadSpecV1alpha1(Model):
     pod_groups: Annotated[tuple[PodGroupV1alpha1, ...], Meta(min_length=1, max_length=8)]
-    controller_ref: Reference | None = None
+    controller_ref: ControllerReference | None = None
     priority_class_name: str = ""
     preemption_priority_class_name: str = ""
 
@@ -159,18 +189,11 @@ class WorkloadV1alpha1(Manifest):
             preemption_priority_class_name=self.spec.preemption_priority_class_name,
             status=self.status,
             holds_groups=True,
+            controller_ref=self.spec.controller_ref,
         )
 
 
-class PodGroupSpec(Model):
-    scheduling_policy: SchedulingPolicy
-    disruption_mode: DisruptionMode | None = None
-    scheduling_constraints: SchedulingConstraints | None = None
-    priority_class_name: str = ""
-    priority: Int32 | None = None
-    preemption_policy: PreemptionPolicy | None = None
-    workload_ref: "WorkloadTemplateReference | None" = None
-    parent_composite_pod_group_name: str = ""
+ResourceClaims = Annotated[tuple[ResourceClaim, ...], Meta(max_length=4)]
 
 
 class WorkloadTemplateReference(Model):
@@ -178,9 +201,11 @@ class WorkloadTemplateReference(Model):
     template_name: str
 
 
-class CompositePodGroupSpec(Model):
-    scheduling_policy: CompositeSchedulingPolicy
+class PodGroupSpec(Model):
+    scheduling_policy: SchedulingPolicy
     disruption_mode: DisruptionMode | None = None
+    scheduling_constraints: SchedulingConstraints | None = None
+    resource_claims: ResourceClaims = ()
     priority_class_name: str = ""
     priority: Int32 | None = None
     preemption_policy: PreemptionPolicy | None = None
@@ -188,51 +213,35 @@ class CompositePodGroupSpec(Model):
     parent_composite_pod_group_name: str = ""
 
 
-class PodGroupTemplate(Model):
-    name: str
-    scheduling_policy: SchedulingPolicy
+class CompositePodGroupSpec(Model):
+    scheduling_policy: CompositeSchedulingPolicy
     disruption_mode: DisruptionMode | None = None
     scheduling_constraints: SchedulingConstraints | None = None
     priority_class_name: str = ""
     priority: Int32 | None = None
     preemption_policy: PreemptionPolicy | None = None
-
-
-class WorkloadSpec(Model):
-    pod_group_templates: Annotated[tuple[PodGroupTemplate, ...], Meta(max_length=8)] = ()
-    composite_pod_group_templates: tuple[dict[str, Any], ...] = ()
-    """Read only to know that they are there: the groups made from them say all that counts."""
-    controller_ref: Reference | None = None
-
-
-class WorkloadManifest(Manifest):
-    api_version: _MODERN = "scheduling.k8s.io/v1beta1"
-    kind: Literal["Workload"] = "Workload"
-    spec: WorkloadSpec
-
-    def internal(self) -> Workload:
-        groups = (WorkloadPodGroup(name=t.name, policy=_policy(t)) for t in self.spec.pod_group_templates)
-        return Workload(api_version=self.api_version, metadata=self.metadata, pod_groups=tuple(groups))
+    workload_ref: WorkloadTemplateReference | None = None
+    parent_composite_pod_group_name: str = ""
 
 
 class PodGroupManifest(Manifest):
-    api_version: _MODERN = "scheduling.k8s.io/v1beta1"
+    api_version: Literal["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"] = "scheduling.k8s.io/v1beta1"
     kind: Literal["PodGroup"] = "PodGroup"
     spec: PodGroupSpec
     status: PodGroupStatus = PodGroupStatus()
 
     def internal(self) -> PodGroup:
-        return _pod_group(self)
+        return pod_group(self, self.spec.workload_ref)
 
 
 class CompositePodGroupManifest(Manifest):
-    api_version: _MODERN = "scheduling.k8s.io/v1alpha3"
+    api_version: Literal["scheduling.k8s.io/v1alpha3"] = "scheduling.k8s.io/v1alpha3"
     kind: Literal["CompositePodGroup"] = "CompositePodGroup"
     spec: CompositePodGroupSpec
     status: PodGroupStatus = PodGroupStatus()
 
     def internal(self) -> PodGroup:
-        return _pod_group(self)
+        return pod_group(self, self.spec.workload_ref)
 
 
 def _inline_group(group: PodGroupV1alpha1) -> WorkloadPodGroup:
@@ -244,13 +253,13 @@ def _inline_group(group: PodGroupV1alpha1) -> WorkloadPodGroup:
     return WorkloadPodGroup(name=group.name, policy=policy)
 
 
-def _pod_group(manifest: PodGroupManifest | CompositePodGroupManifest) -> PodGroup:
-    reference = manifest.spec.workload_ref
+def pod_group(manifest: Any, reference: WorkloadTemplateReference | None) -> PodGroup:
+    """A group or a composite group, from whichever version, and what it was made from."""
     return PodGroup(
         api_version=manifest.api_version,
         kind=manifest.kind,
         metadata=manifest.metadata,
-        policy=_policy(manifest.spec),
+        policy=group_policy(manifest.spec),
         parent=manifest.spec.parent_composite_pod_group_name,
         workload_name=reference.workload_name if reference else "",
         template_name=reference.template_name if reference else "",
@@ -258,16 +267,24 @@ def _pod_group(manifest: PodGroupManifest | CompositePodGroupManifest) -> PodGro
     )
 
 
-def _policy(spec: PodGroupSpec | CompositePodGroupSpec | PodGroupTemplate) -> GroupPolicy:
-    constraints = None if isinstance(spec, CompositePodGroupSpec) else spec.scheduling_constraints
+def group_policy(spec: Any) -> GroupPolicy:
+    """Of a group, a composite group, or a template of one: they say it in the same words."""
     return GroupPolicy(
         min_count=_minimum(spec.scheduling_policy.gang),
-        unit="PodGroup" if spec.disruption_mode and spec.disruption_mode.all else "Pod",
-        topology_key=_topology_key(constraints),
+        unit=_unit(spec.disruption_mode),
+        topology_key=_topology_key(spec.scheduling_constraints),
         priority=spec.priority,
         priority_class_name=spec.priority_class_name,
         preemption_policy=spec.preemption_policy,
+        resource_claims=getattr(spec, "resource_claims", ()),
     )
+
+
+def _unit(mode: DisruptionMode | DisruptionUnit | None) -> DisruptionUnit:
+    """v1alpha2 says the unit itself."""
+    if isinstance(mode, DisruptionMode):
+        return "Pod" if mode.all is None else "PodGroup"
+    return mode or "Pod"
 
 
 def _minimum(gang: GangPolicy | CompositeGangPolicy | None) -> int | None:

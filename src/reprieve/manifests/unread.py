@@ -46,10 +46,6 @@ _NAMES: dict[type, str] = {
         minReadySeconds paused progressDeadlineSeconds revisionHistoryLimit strategy updateStrategy podManagementPolicy
         persistentVolumeClaimRetentionPolicy serviceName volumeClaimTemplates ordinals
     """,
-    scheduling.WorkloadManifest: "status",
-    scheduling.PodGroupSpec: "resourceClaims podGroupTemplateRef",
-    scheduling.CompositePodGroupSpec: "schedulingConstraints resourceClaims",
-    scheduling.PodGroupTemplate: "resourceClaims",
     scheduling.PodGroupStatus: "resourceClaimStatuses",
     kueue.ClusterQueueSpec: "admissionChecksStrategy admissionScope concurrentAdmissionPolicy",
     kueue_versions.ClusterQueueSpecV1beta1: "admissionChecks admissionChecksStrategy admissionScope",

@@ -1,4 +1,4 @@
-"""Getting and listing: stored bytes go out as they are, unless a table is asked for."""
+"""Getting and listing: stored bytes go out as they are, unless another version or a table is asked for."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -32,16 +32,16 @@ def encoded(call: Call, record: Record, *, headings: bool = True) -> bytes:
             metadata = {"resourceVersion": str(record.version)}
             return msgspec.json.encode(_table(call, [record], metadata, headings=headings))
         case AnswerForm.METADATA:
-            return msgspec.json.encode(tables.partial(record))
+            return msgspec.json.encode(tables.partial(record.in_version(call.target.api_version)))
         case AnswerForm.OBJECTS:
-            return record.raw
+            return record.in_version(call.target.api_version).raw
 
 
 def _table(call: Call, records: list[Record], metadata: dict[str, Any], *, headings: bool = True) -> dict[str, Any]:
     include = call.query.choice("includeObject")
-    return tables.table(
-        call.target.resource, records, call.plane.clock(), include=include, metadata=metadata, headings=headings
-    )
+    shape: dict[str, Any] = {"include": include, "metadata": metadata, "headings": headings}
+    now = call.plane.clock()
+    return tables.table(call.target.resource, records, now, api_version=call.target.api_version, **shape)
 
 
 async def list_objects(call: Call) -> Response:
@@ -88,12 +88,13 @@ def _listed(call: Call, part: ListPart) -> Response:
         case AnswerForm.TABLE:
             return json_answer(_table(call, part.records, metadata))
         case AnswerForm.METADATA:
-            items = [tables.partial(record) for record in part.records]
+            items = [tables.partial(record.in_version(call.target.api_version)) for record in part.records]
             head = {"kind": "PartialObjectMetadataList", "apiVersion": tables.META}
             return json_answer({**head, "metadata": metadata, "items": items})
         case AnswerForm.OBJECTS:
             kind, api_version = f"{call.target.resource.kind}List", call.target.api_version
-            return raw_answer(raw_list(kind, api_version, metadata, (record.raw for record in part.records)))
+            raw = (record.in_version(api_version).raw for record in part.records)
+            return raw_answer(raw_list(kind, api_version, metadata, raw))
 
 
 def list_metadata(part: ListPart, *, counted: bool) -> dict[str, Any]:

@@ -38,23 +38,28 @@ def table(
     include: str = "",
     metadata: dict[str, Any] | None = None,
     headings: bool = True,
+    api_version: str = "",
 ) -> dict[str, Any]:
-    """A `Table` as kubectl prints it; in a watch only the first one has headings."""
+    """A `Table` as kubectl prints it; in a watch only the first one has headings.
+
+    Columns are about the preferred version; objects are in the one that is asked for.
+    """
     return {
         "kind": "Table",
         "apiVersion": META,
         "metadata": metadata or {},
         "columnDefinitions": [_definition(column) for column in resource.columns] if headings else None,
-        "rows": [_row(record, now, include) for record in records],
+        "rows": [_row(record, api_version or resource.api_version, now, include) for record in records],
     }
 
 
-def _row(record: Record, now: datetime, include: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"cells": [cell_of(column, record.data, now) for column in record.resource.columns]}
+def _row(record: Record, api_version: str, now: datetime, include: str) -> dict[str, Any]:
+    data = record.in_version(record.resource.api_version).data
+    row: dict[str, Any] = {"cells": [cell_of(column, data, now) for column in record.resource.columns]}
     if include == "Object":
-        row["object"] = record.data
+        row["object"] = record.in_version(api_version).data
     elif include != "None":
-        row["object"] = partial(record)
+        row["object"] = partial(record.in_version(api_version))
     return row
 
 

@@ -42,7 +42,10 @@ async def patch(call: Call) -> Response:
     if created and target.subresource:
         raise NotFound(texts.NO_SUCH_PATH)
     record = await call.store.patch(
-        target.resource, target.name, target.namespace, patch, kind, subresource=target.subresource
+        *(target.resource, target.name, target.namespace),
+        *(patch, kind),
+        subresource=target.subresource,
+        api_version=target.api_version,
     )
     return shown(call, record, 201 if created else 200, headers)
 
@@ -106,7 +109,9 @@ async def delete_collection(call: Call) -> Response:
             continue
     metadata = list_metadata(ListPart([], listing.version, "", 0), counted=False)
     kind = f"{call.target.resource.kind}List"
-    content = raw_list(kind, call.target.api_version, metadata, [record.raw for record in deleted])
+    content = raw_list(
+        kind, call.target.api_version, metadata, [record.in_version(call.target.api_version).raw for record in deleted]
+    )
     return raw_answer(content, 200, warned(await warnings.of_deletion(call, deleted)))
 
 

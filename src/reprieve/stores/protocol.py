@@ -117,8 +117,12 @@ class Store(Protocol):
         subresource: str = "",
         version: int | None = None,
         uid: str = "",
+        api_version: str = "",
     ) -> Record:
-        """Change some of it; `version` and `uid` say which one is meant."""
+        """Change some of it; `version` and `uid` say which one is meant.
+
+        `api_version` is the version that the patch is written for, where that is not the one the object is kept in.
+        """
         ...
 
     async def delete(

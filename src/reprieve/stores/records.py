@@ -4,6 +4,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from reprieve.manifests.conversion import convert
 from reprieve.manifests.kinds import READERS, written_name
 from reprieve.manifests.meta import Reader
 from reprieve.manifests.resource import Resource
@@ -74,11 +75,24 @@ class Record:
             self._manifest = reader.internal(reader.json.decode(self.raw))
         return self._manifest
 
-    def reader(self) -> Reader:
-        """How it is read; most kinds have one version, so that their bytes need no look."""
+    @property
+    def api_version(self) -> str:
+        """The version it is kept in: that in which it was made. Most kinds have one, and their bytes need no look."""
         if len(self.resource.types) == 1:
-            return READERS[self.resource.api_version, self.resource.kind]
-        return READERS[_TYPE.decode(self.raw).apiVersion, self.resource.kind]
+            return self.resource.api_version
+        return _TYPE.decode(self.raw).apiVersion
+
+    def reader(self) -> Reader:
+        """How it is read."""
+        return READERS[self.api_version, self.resource.kind]
+
+    def in_version(self, api_version: str) -> "Record":
+        """The same object as another version of its kind says it."""
+        if self.api_version == api_version:
+            return self
+        raw = msgspec.json.encode(convert(self.resource, self.data, api_version))
+        place = {"namespace": self.namespace, "name": self.name, "uid": self.uid}
+        return Record(self.resource, raw, **place, version=self.version, manifest=self._manifest)
 
     def __repr__(self) -> str:
         return f"Record({self.unit}@{self.version})"

@@ -57,6 +57,12 @@ def too_few_pods(group: str, pods: int, required: int) -> str:
     return f"{group} is not complete: {count(pods, 'pod')} of the {required} it needs {exist}."
 
 
+def too_few_groups(group: str, groups: int, required: int) -> str:
+    """Of a composite group: how many of the groups below it have their pods."""
+    have = "has" if groups == 1 else "have"
+    return f"{group} is not complete: {count(groups, 'group')} of the {required} it needs {have} enough pods."
+
+
 def group_missing(group: str, pods: int) -> str:
     """Pods that name a group which is not there wait for it: alone they must not be scheduled."""
     verbs = "names it and waits" if pods == 1 else "name it and wait"

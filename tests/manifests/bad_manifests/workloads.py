@@ -13,8 +13,12 @@ BASIC = "{name: a, policy: {basic: {}}}"
 GANG = "schedulingPolicy: {gang: {minCount: 2}}"
 
 
+MADE = "workloadRef: {workloadName: w, templateName: t}"
+
+
 def child(name: str, parent: str) -> str:
-    return obj(COMPOSITE, f"spec: {{schedulingPolicy: {{basic: {{}}}}, parentCompositePodGroupName: {parent}}}", name)
+    spec = f"schedulingPolicy: {{basic: {{}}}}, {MADE}, parentCompositePodGroupName: {parent}"
+    return obj(COMPOSITE, f"spec: {{{spec}}}", name)
 
 
 CASES = [
@@ -244,6 +248,66 @@ CASES = [
             in a circle: a → b → a; allowed: a tree
         error: bad.yaml: document 3, line 14: CompositePodGroup/default/b: $.spec.parentCompositePodGroupName:
             goes in a circle: b → a → b; allowed: a tree
+        """,
+    ),
+    Case(
+        "composite templates: a name twice, two priorities, nothing below, and both kinds of templates",
+        obj(
+            WORKLOAD,
+            "spec: {podGroupTemplates: [{name: x, schedulingPolicy: {basic: {}}}], compositePodGroupTemplates: "
+            "[{name: x, schedulingPolicy: {basic: {}}, priority: 5}]}",
+        ),
+        want="""
+        error: bad.yaml: document 1, line 4: Workload/default/a: $.spec: podGroupTemplates and
+            compositePodGroupTemplates: both set; allowed: exactly one of podGroupTemplates,
+            compositePodGroupTemplates
+        error: bad.yaml: document 1, line 4: Workload/default/a: $.spec.compositePodGroupTemplates[0].name: found
+            "x"; it must be unique, and $.spec.podGroupTemplates[0] has it too
+        error: bad.yaml: document 1, line 4: Workload/default/a:
+            $.spec.compositePodGroupTemplates[0].podGroupTemplates: missing; a composite template must have groups
+            below it
+        error: bad.yaml: document 1, line 4: Workload/default/a: $.spec.compositePodGroupTemplates[0].priority:
+            found 5; allowed: nothing, as in the other templates of this Workload
+        """,
+    ),
+    Case(
+        "a group in a tree that is made from nothing",
+        obj(GROUP, f"spec: {{{GANG}, parentCompositePodGroupName: top}}"),
+        want="""
+        error: bad.yaml: document 1, line 4: PodGroup/default/a: $.spec.workloadRef: missing; a group in a tree of
+            groups names the Workload and the template it is made from
+        """,
+    ),
+    Case(
+        "a gang that becomes something else",
+        obj(GROUP, "spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}"),
+        old=obj(GROUP, f"spec: {{{GANG}}}"),
+        want="""
+        error: bad.yaml: document 1, line 4: PodGroup/default/a: $.spec.schedulingPolicy.basic: it was not set before;
+            a group cannot change from gang to basic; of a gang the smallest number can be changed
+        error: bad.yaml: document 1, line 4: PodGroup/default/a: $.spec.disruptionMode: found "PodGroup"; the field
+            cannot be changed: it was "Pod"
+        """,
+    ),
+    Case(
+        "a Workload that loses a template",
+        obj(WORKLOAD, f"spec: {{podGroupTemplates: [{{name: x, {GANG}}}]}}"),
+        old=obj(WORKLOAD, f"spec: {{podGroupTemplates: [{{name: x, {GANG}}}, {{name: z, {GANG}}}]}}"),
+        want="""
+        error: bad.yaml: document 1, line 4: Workload/default/a: $.spec.podGroupTemplates: z is missing; templates
+            cannot be removed
+        """,
+    ),
+    Case(
+        "a Job whose gang is larger than it runs at a time",
+        obj(
+            "batch/v1 Job",
+            "spec: {parallelism: 2, scheduling: {schedulingPolicy: {gang: {minCount: 3}}}, "
+            "template: {spec: {containers: [{name: c}]}}}",
+        ),
+        want="""
+        error: bad.yaml: document 1, line 4: Job/default/a: $.spec.scheduling.schedulingPolicy.gang.minCount: found
+            3; allowed: at most 2, the parallelism
         """,
     ),
 ]

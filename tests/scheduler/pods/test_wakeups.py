@@ -168,7 +168,10 @@ def test_a_group_that_is_made_after_its_pods_wakes_them(composite: bool) -> None
     async def story(plane: Plane) -> None:
         await plane.node("n1", cpu="2")
         await plane.priority("p", 10)
-        above: dict[str, Any] = {"parentCompositePodGroupName": "top"} if composite else {"priorityClassName": "p"}
+        made = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
+        above: dict[str, Any] = {"priorityClassName": "p"}
+        if composite:
+            above = {"parentCompositePodGroupName": "top", **made}
         for name in ("a", "b"):
             await plane.pod(name, cpu="1", priority="p", **IN_GROUP)
         await plane.passes(15)
@@ -178,7 +181,7 @@ def test_a_group_that_is_made_after_its_pods_wakes_them(composite: bool) -> None
             await plane.passes(15)
             assert await plane.where("a") == ""  # its pods are above the group's own priority, until the other exists
             about = metadata("top", "default")
-            spec = {"schedulingPolicy": {"basic": {}}, "priorityClassName": "p"}
+            spec = {"schedulingPolicy": {"basic": {}}, "priorityClassName": "p", **made}
             await plane.apply(manifest("scheduling.k8s.io/v1alpha3", "CompositePodGroup", about, spec=spec))
         await plane.passes(SOON)
         assert [await plane.where(name) for name in ("a", "b")] == ["n1", "n1"]

@@ -6,6 +6,7 @@
 3. A pod that failed is replaced after a while that grows with each failure.
 4. A suspended Job has no pods; its time runs only while it is not suspended.
 5. A Job that a propagation policy selects, or that names another manager, is left alone.
+6. A Job that says how it is scheduled gets a group, which its pods name (see `job_groups`).
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from reprieve.controllers.pods import job_status, templates
+from reprieve.controllers.pods.job_groups import group_of
 from reprieve.controllers.pods.job_status import write_status
 from reprieve.controllers.pods.job_tally import TRACKING, Tally, index_of, with_index
 from reprieve.controllers.runner import earliest, own_key, patience_for
@@ -30,8 +32,10 @@ _MANAGER = "kubernetes.io/job-controller"
 class JobController(templates.TemplateController):
     component = "job-controller"
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, *, groups: bool = False) -> None:
+        """`groups`: whether what Jobs say of their scheduling counts."""
         super().__init__(store, clock)
+        self._groups = groups
         self._jobs = self.watch(JOBS, own_key)
         self._pods = self.watch(
             PODS, _jobs_of, {"job": _jobs_of}, concern=templates.standing, patience=self._patience, mark=_MARK
@@ -78,6 +82,7 @@ class JobController(templates.TemplateController):
 
     async def _bring_to_size(self, job: Record, tally: Tally) -> float | None:
         """Delete the pods that are too many, or create those that are missing; seconds to wait when it is too early."""
+        group = await group_of(self, job, started=_has_started(job, tally)) if self._groups else ""
         stay = _worth_keeping(tally)
         wanted = _wanted(job, tally)
         kept = sorted(stay, key=templates.first_to_go)[max(0, len(stay) - wanted) :]
@@ -90,15 +95,15 @@ class JobController(templates.TemplateController):
         wait = templates.wait_after_failures(tally.pods, tally.failed, self.clock())
         if wait > 0:
             return wait
-        await self._create_missing(job, tally, [*kept, *held], missing)
+        await self._create_missing(job, tally, [*kept, *held], missing, group)
         return None
 
-    async def _create_missing(self, job: Record, tally: Tally, present: list[Record], number: int) -> None:
-        pods = [_new_pod(job) for _ in range(number)]
+    async def _create_missing(self, job: Record, tally: Tally, present: list[Record], number: int, group: str) -> None:
+        pods = [_new_pod(job, group) for _ in range(number)]
         if tally.indexed:
             taken = tally.completed | {index_of(pod) for pod in present}
             free = (index for index in range(tally.completions or 0) if index not in taken)
-            pods = [with_index(_new_pod(job), index) for index in islice(free, number)]
+            pods = [with_index(_new_pod(job, group), index) for index in islice(free, number)]
         await self.create_pods(job, pods)
 
     async def _clean_up(self, job: Record) -> float | None:
@@ -156,9 +161,16 @@ def _worth_keeping(tally: Tally) -> list[Record]:
     return [pod for index, pod in oldest.items() if index in useful]
 
 
-def _new_pod(job: Record) -> dict[str, Any]:
+def _has_started(job: Record, tally: Tally) -> bool:
+    status = job.data.get("status", {})
+    return bool(tally.pods) or any(status.get(name) for name in ("startTime", "succeeded", "failed"))
+
+
+def _new_pod(job: Record, group: str) -> dict[str, Any]:
     labels = {_JOB_NAME: job.name, "job-name": job.name}
     labels |= {"batch.kubernetes.io/controller-uid": job.uid, "controller-uid": job.uid}
     pod = templates.make_pod(job, job.data["spec"]["template"], labels=labels, finalizers=[TRACKING])
     pod["spec"].setdefault("restartPolicy", "Never")
+    if group:
+        pod["spec"]["schedulingGroup"] = {"podGroupName": group}
     return pod

@@ -20,6 +20,9 @@ class Gang(NamedTuple):
     topology_key: str = ""
     bound: tuple[PodFacts, ...] = ()
     """Pods of the group that have their place already."""
+    groups: tuple["Gang", ...] = ()
+    """The groups that it is made of, where it is a composite group: at least `required_groups` of them, or none."""
+    required_groups: int = 0
 
 
 class Trial:
@@ -70,6 +73,13 @@ class Trial:
     def give_back(self, unit: Unit) -> None:
         del self.evicted[unit.key]
         self.table.put_unit(unit)
+
+    def take_over(self, other: "Trial") -> None:
+        """All that was done in a trial inside this one is part of this one."""
+        self.placed |= other.placed
+        self.evicted |= other.evicted
+        for node, steps in other.steps.items():
+            self.steps[node] = self.steps.get(node, 0) + steps
 
     def placement(self) -> dict[UnitName, str]:
         return {unit.pods[0].unit: unit.pods[0].node for unit in self.placed.values()}

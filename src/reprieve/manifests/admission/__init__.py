@@ -8,14 +8,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reprieve.manifests.admission import karmada, kueue, metadata, pods, scheduling, yunikorn
+from reprieve.manifests.admission import group_updates, karmada, kueue, metadata, pod_groups, pods, scheduling, yunikorn
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.problems import Finding, Problem
 
 __all__ = ["Neighbours", "admit", "admit_all"]
 
-_RULES = {**pods.RULES, **scheduling.RULES, **kueue.RULES, **yunikorn.RULES, **karmada.RULES}
+_RULES = {**pods.RULES, **scheduling.RULES, **pod_groups.RULES, **kueue.RULES, **yunikorn.RULES, **karmada.RULES}
+_WHEN_NEW = {**pods.WHEN_NEW, **pod_groups.WHEN_NEW}
 
 
 def admit_all(entries: list[LoadedObject], old: Iterable[LoadedObject] = (), *, new: bool = False) -> list[Problem]:
@@ -42,10 +43,11 @@ def admit(
     rule = _RULES.get(type(entry.written))
     if rule is not None:
         findings += rule(entry.written, neighbours)
-    if new and old is None and not _exists(entry) and type(entry.written) in pods.WHEN_NEW:
-        findings += pods.WHEN_NEW[type(entry.written)](entry.written, neighbours)
+    if new and old is None and not _exists(entry) and type(entry.written) in _WHEN_NEW:
+        findings += _WHEN_NEW[type(entry.written)](entry.written, neighbours)
     if old is not None:
         findings += scheduling.check_update(entry.manifest, old)
+        findings += group_updates.check_update(entry.manifest, old)
     return findings
 
 

@@ -74,3 +74,10 @@ def check_labels(path: str, labels: dict[str, str]) -> Iterator[Finding]:
             yield Finding(join_path(path, key), "not a label key", _LABEL_KEYS)
         if not is_label_value(value):
             yield Finding(join_path(path, key), found(value), _LABEL_VALUES)
+
+
+def check_one(path: str, first: str, one: object, second: str, other: object) -> Iterator[Finding]:
+    """Of two fields exactly one is set."""
+    if (one is None) == (other is None):
+        state = "both set" if one is not None else "neither set"
+        yield Finding(path, f"{first} and {second}: {state}", f"allowed: exactly one of {first}, {second}")

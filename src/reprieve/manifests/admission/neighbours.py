@@ -66,6 +66,17 @@ class Neighbours:
 
         return _circle(group.name, parent_of)
 
+    def groups_above(self, group: scheduling.PodGroup) -> list[str]:
+        """A group and those above it, as far as they are known; each once, should they go in a circle."""
+        path = [group.name]
+        above: scheduling.PodGroup | None = group
+        while above is not None and above.parent:
+            above = self.get("CompositePodGroup", above.parent, group.namespace)
+            if above is None or above.name in path[1:]:
+                break
+            path.append(above.name)
+        return path
+
 
 def _circle(name: str, parent_of: Callable[[str], str]) -> list[str]:
     """The way up from a name to the same name; who only hangs below a circle is not part of it."""

@@ -38,11 +38,12 @@ def check_new_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
         yield from check_new_priority(pod.spec, neighbours)
 
 
-def check_new_priority(spec: pods.PodSpec, neighbours: Neighbours) -> Iterator[Finding]:
-    """Nobody gives himself a priority: a number or a policy on a new pod is what its class gives, or nothing."""
+def check_new_priority(spec: Any, neighbours: Neighbours) -> Iterator[Finding]:
+    """Nobody gives himself a priority: a number or a policy on what is new is what its class gives, or nothing."""
     given = neighbours.classes.resolve(spec.priority_class_name)
     if not given.found:
-        where = f"while it is missing, no higher pod can preempt on {spec.node_name}" if spec.node_name else ""
+        node = spec.node_name if isinstance(spec, pods.PodSpec) else ""
+        where = f"while it is missing, no higher pod can preempt on {node}" if node else ""
         yield missing_class("$.spec.priorityClassName", spec.priority_class_name, neighbours, where)
         return
     whose = f"of {given.class_name}" if given.class_name else "without a PriorityClass"
@@ -259,7 +260,6 @@ RULES: dict[type, Any] = {
     pods.Pod: check_pod,
     core.Node: check_node,
     core.PodDisruptionBudget: check_budget,
-    core.Job: check_template,
     core.Controller: check_template,
 }
 WHEN_NEW: dict[type, Any] = {pods.Pod: check_new_pod}

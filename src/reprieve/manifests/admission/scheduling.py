@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reprieve.manifests import scheduling
-from reprieve.manifests.admission.metadata import check_dns_label, check_unique
+from reprieve.manifests.admission.metadata import check_dns_label, check_one, check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import missing_class
 from reprieve.manifests.priorities import BUILT_IN, HIGHEST_USER_PRIORITY, SYSTEM_PREFIX, parse_integer
@@ -65,7 +65,7 @@ def check_inline_workload(workload: scheduling.WorkloadV1alpha1, neighbours: Nei
     for index, group in enumerate(spec.pod_groups):
         place = f"$.spec.podGroups[{index}]"
         yield from check_dns_label(f"{place}.name", group.name)
-        yield from _check_one(f"{place}.policy", "basic", group.policy.basic, "gang", group.policy.gang)
+        yield from check_one(f"{place}.policy", "basic", group.policy.basic, "gang", group.policy.gang)
     own, to_preempt = spec.priority_class_name, spec.preemption_priority_class_name
     for field, name in (("priorityClassName", own), ("preemptionPriorityClassName", to_preempt)):
         if name and neighbours.classes.get(name) is None:
@@ -83,55 +83,7 @@ def _check_preemption_priority(spec: scheduling.WorkloadSpecV1alpha1, neighbours
         yield Finding("$.spec.preemptionPriorityClassName", message, right)
 
 
-def _check_one(path: str, first: str, one: object, second: str, other: object) -> Iterator[Finding]:
-    if (one is None) == (other is None):
-        state = "both set" if one is not None else "neither set"
-        yield Finding(path, f"{first} and {second}: {state}", f"allowed: exactly one of {first}, {second}")
-
-
-def check_workload(workload: scheduling.WorkloadManifest, neighbours: Neighbours) -> Iterator[Finding]:
-    templates = workload.spec.pod_group_templates
-    if not templates and not workload.spec.composite_pod_group_templates:
-        right = "it must be a list of at least 1, or there must be compositePodGroupTemplates"
-        yield Finding("$.spec.podGroupTemplates", "missing", right)
-    yield from check_unique("$.spec.podGroupTemplates", [template.name for template in templates])
-    for index, template in enumerate(templates):
-        place = f"$.spec.podGroupTemplates[{index}]"
-        yield from check_dns_label(f"{place}.name", template.name)
-        yield from _check_group(place, template, neighbours)
-
-
-def check_pod_group(
-    group: scheduling.PodGroupManifest | scheduling.CompositePodGroupManifest, neighbours: Neighbours
-) -> Iterator[Finding]:
-    yield from _check_group("$.spec", group.spec, neighbours)
-    circle = neighbours.group_circle(group.internal()) if group.kind == "CompositePodGroup" else []
-    if circle:
-        message = f"goes in a circle: {' → '.join(circle)}"
-        yield Finding("$.spec.parentCompositePodGroupName", message, "allowed: a tree")
-
-
-def _check_group(
-    path: str,
-    spec: scheduling.PodGroupSpec | scheduling.CompositePodGroupSpec | scheduling.PodGroupTemplate,
-    neighbours: Neighbours,
-) -> Iterator[Finding]:
-    policy, mode = spec.scheduling_policy, spec.disruption_mode
-    yield from _check_one(f"{path}.schedulingPolicy", "basic", policy.basic, "gang", policy.gang)
-    if mode is not None:
-        yield from _check_one(f"{path}.disruptionMode", "single", mode.single, "all", mode.all)
-    name = spec.priority_class_name
-    item = neighbours.classes.get(name) if name else None
-    if name and item is None:
-        yield missing_class(f"{path}.priorityClassName", name, neighbours)
-    if item is not None and spec.priority not in (None, item.value):
-        yield Finding(f"{path}.priority", found(spec.priority), f"allowed: {item.value}, the value of {name}")
-
-
 RULES: dict[type, Any] = {
     scheduling.PriorityClass: check_priority_class,
     scheduling.WorkloadV1alpha1: check_inline_workload,
-    scheduling.WorkloadManifest: check_workload,
-    scheduling.PodGroupManifest: check_pod_group,
-    scheduling.CompositePodGroupManifest: check_pod_group,
 }

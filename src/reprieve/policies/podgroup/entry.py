@@ -18,7 +18,7 @@ class PodGroupEntry(Entry):
 
     name = PodGroupPolicy.name
     ledger = ON_NODES
-    kinds = ("PodGroup", "Workload", "Pod")
+    kinds = ("PodGroup", "CompositePodGroup", "Workload", "Pod")
 
     def __init__(self, ground: Ground) -> None:
         self._world = ground.world
@@ -35,6 +35,14 @@ class PodGroupEntry(Entry):
         for name, members in sorted(self.groups.waiting().items()):
             if name == asked.unit or name.startswith(f"{asked.unit}/"):
                 return self.preemptor(name, members)
+        return self._in_tree(asked) if asked.kind == "PodGroup" else None
+
+    def _in_tree(self, asked: Asked) -> Preemptor | None:
+        """A group that is scheduled with others, by the composite group above it."""
+        for facts in self._world.pending():
+            named = facts.pod.spec.scheduling_group
+            if named is not None and (facts.key[0], named.pod_group_name) == (asked.namespace, asked.name):
+                return self._of_pod(Asked("Pod", *facts.key))
         return None
 
     def _of_pod(self, asked: Asked) -> Preemptor | None:

@@ -13,12 +13,19 @@ from reprieve.engine.reasons import GateOff
 from reprieve.manifests.pods import WorkloadReference
 from reprieve.manifests.priorities import Priority
 from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload
-from reprieve.model.names import UnitName, key_of, unit_name
+from reprieve.model.names import UnitName, key_of, kind_of, unit_name
 from reprieve.policies.on_nodes import GROUPS
+from reprieve.policies.podgroup.composites import (
+    COMPOSITE,
+    Member,
+    complete_groups,
+    composite_gang,
+    scheduled_as_one,
+)
 from reprieve.texts import groups as texts
 from reprieve.world import PodFacts, World
 
-COMPOSITE, TOPOLOGY = "CompositePodGroup", "TopologyAwareWorkloadScheduling"
+TOPOLOGY = "TopologyAwareWorkloadScheduling"
 PREEMPTION_POLICY = "PodGroupPreemptionPolicy"
 """The gates of what groups can ask for."""
 
@@ -50,16 +57,20 @@ class Groups:
         if spec.workload_ref is not None:
             return workload_group_name(namespace, spec.workload_ref)
         if spec.scheduling_group is not None and self._settings.gate(GROUPS):
-            return unit_name("PodGroup", namespace, spec.scheduling_group.pod_group_name)
+            name = spec.scheduling_group.pod_group_name
+            tree = scheduled_as_one(self._units.group_path(namespace, name))
+            return (
+                unit_name("PodGroup", namespace, name) if tree is None else unit_name(COMPOSITE, namespace, tree.name)
+            )
         return None
 
     def priority_of(self, members: Sequence[PodFacts]) -> int:
         """At which priority a pod or a group with these pods is scheduled; one that is not there yet as its highest."""
         return max(map(self._units.scheduling_priority, members))
 
-    def below(self, unit: UnitName, composite: str) -> bool:
-        """Whether a pod group stands below a composite group, or says so of one that does not exist."""
-        return any(group.parent == composite for group in self._units.group_path(*key_of(unit)))
+    def below(self, facts: PodFacts, composite: str) -> bool:
+        """Whether a pod's group stands below a composite group, or says so of one that does not exist."""
+        return any(group.parent == composite for group in self._path(facts))
 
     def waiting(self) -> dict[UnitName, list[PodFacts]]:
         """All groups that have pending pods, by name, with those pods in order of age."""
@@ -75,7 +86,7 @@ class Groups:
         spec = members[0].pod.spec
         if spec.workload_ref is not None:
             return self._of_workload(name, members, spec.workload_ref)
-        return self._of_pod_group(name, members)
+        return self._of_composite(name, members) if kind_of(name) == COMPOSITE else self._of_pod_group(name, members)
 
     def _of_workload(self, name: UnitName, members: list[PodFacts], reference: WorkloadReference) -> Group:
         found = self._units.workload_group(members[0].key[0], reference)
@@ -101,23 +112,57 @@ class Groups:
         if not path:
             return _missing(name, members)
         priority = self._world.classes.of_group(path[-1].policy)
-        off = tuple(self._switched_off(path, priority))
-        without = {reason.gate for reason in off}
+        off = tuple(self._switched_off(path[:1], path[-1].parent, priority))
         policy = path[0].policy
-        if TOPOLOGY in without:
+        if TOPOLOGY in {reason.gate for reason in off}:
             policy = msgspec.structs.replace(policy, topology_key="")
         gang = self._gang(name, members, policy, priority.value)
-        by_group = PREEMPTION_POLICY not in without and priority.preemption_policy == "Never"
-        never = by_group or any(facts.preemption_policy == "Never" for facts in members)
-        return Group(gang, never, self._too_few(gang) or _mixed(gang, path[0]), off)
+        refused = self._without_parent(path, members) or self._too_few(gang) or _mixed(gang, path[0])
+        return Group(gang, self._never(members, priority, off), refused, off)
 
-    def _switched_off(self, path: list[PodGroup], priority: Priority) -> Iterator[GateOff]:
-        """What a group says that counts for nothing while its gate is off."""
-        above = path[-1].parent
+    def _of_composite(self, name: UnitName, members: list[PodFacts]) -> Group:
+        """A composite group whose groups are scheduled together."""
+        together = self._together(name, members)
+        path = together[0].path
+        priority = self._world.classes.of_group(path[-1].policy)
+        seen = {group.name: group for member in together for group in member.path}
+        off = tuple(self._switched_off(list(seen.values()), path[-1].parent, priority))
+        top = next(group for group in path if unit_name(group.kind, group.namespace, group.name) == name)
+        gang = composite_gang(top, together, priority.value, topology=TOPOLOGY not in {reason.gate for reason in off})
+        refused = self._without_parent(path, members) or self._too_few(gang) or _mixed(gang, top)
+        return Group(gang, self._never(members, priority, off), refused, off)
+
+    def _together(self, name: UnitName, members: list[PodFacts]) -> list[Member]:
+        """All pods of a tree: those that wait, those that have their place, and those that are done."""
+        bound = self.bound().get(name, ())
+        owners = {_controller(facts) for facts in members}
+        done = [facts for facts in self._succeeded.get(name, ()) if _controller(facts) in owners]
+        states = [(members, "waits"), (bound, "bound"), (done, "done")]
+        return [Member(facts, self._path(facts), state) for pods, state in states for facts in pods]  # type: ignore[arg-type]
+
+    def _path(self, facts: PodFacts) -> list[PodGroup]:
+        group = facts.pod.spec.scheduling_group
+        return self._units.group_path(facts.key[0], group.pod_group_name) if group else []
+
+    def _never(self, members: list[PodFacts], priority: Priority, off: tuple[GateOff, ...]) -> bool:
+        by_group = all(each.gate != PREEMPTION_POLICY for each in off) and priority.preemption_policy == "Never"
+        return by_group or any(facts.preemption_policy == "Never" for facts in members)
+
+    def _without_parent(self, path: list[PodGroup], members: list[PodFacts]) -> str:
+        """Groups may come before the composite group above them. They wait for it: it may say that they go together."""
+        namespace, parent = path[-1].namespace, path[-1].parent
+        if not parent or not self._settings.gate(COMPOSITE):
+            return ""
+        exists = self._world.get(PodGroup, parent, namespace, called=COMPOSITE) is not None
+        return "" if exists else texts.group_missing(unit_name(COMPOSITE, namespace, parent), len(members))
+
+    def _switched_off(self, groups: list[PodGroup], above: str, priority: Priority) -> Iterator[GateOff]:
+        """What groups say that counts for nothing while its gate is off."""
         if above and not self._settings.gate(COMPOSITE):
-            yield GateOff(COMPOSITE, unit_name("CompositePodGroup", path[-1].namespace, above))
-        if path[0].policy.topology_key and not self._settings.gate(TOPOLOGY):
-            yield GateOff(TOPOLOGY, path[0].policy.topology_key)
+            yield GateOff(COMPOSITE, unit_name(COMPOSITE, groups[0].namespace, above))
+        keys = [group.policy.topology_key for group in groups if group.policy.topology_key]
+        if keys and not self._settings.gate(TOPOLOGY):
+            yield GateOff(TOPOLOGY, keys[0])
         if priority.preemption_policy == "Never" and not self._settings.gate(PREEMPTION_POLICY):
             yield GateOff(PREEMPTION_POLICY)
 
@@ -157,6 +202,8 @@ class Groups:
         self._looked_up_at = self._world.version
 
     def _too_few(self, gang: Gang) -> str:
+        if gang.groups and _short(gang):
+            return texts.too_few_groups(gang.name, complete_groups(gang), gang.required_groups)
         return texts.too_few_pods(gang.name, len(gang.members), gang.required) if _short(gang) else ""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Mask
 from reprieve.engine.nodes.columns import Mark
+from reprieve.engine.nodes.composite_placement import placer_for
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.gang_reprieve import GangReprieve
 from reprieve.engine.nodes.ledger import NodeLedger
@@ -41,7 +42,7 @@ class DomainSearch:
         self._gang = gang
 
     def placer(self, domain: Mask) -> GangPlacer:
-        return GangPlacer(self._ledger, self._gang, domain)
+        return placer_for(self._ledger, self._gang, domain)
 
     def victims(self, domain: Mask, rules: Sequence[NodeRule]) -> Found | None:
         """The victims in a domain and the places of the gang; None where no allowed set of victims is enough."""

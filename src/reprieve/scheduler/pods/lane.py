@@ -11,6 +11,7 @@ from reprieve.engine.holds import hold_of
 from reprieve.manifests.kinds import BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.yunikorn import QueueConfiguration
+from reprieve.model.names import Key
 from reprieve.scheduler.lanes import Helps, Lane, Services
 from reprieve.scheduler.mirror import Seen, alike
 from reprieve.scheduler.pods.effects import PodEffects
@@ -30,7 +31,7 @@ _SCHEDULING = "scheduling.k8s.io"
 class PodLane(Lane):
     """Puts pods and groups into the queue as they come, and wakes them."""
 
-    kinds = frozenset({"Pod", "PodGroup", "Workload"})
+    kinds = frozenset({"Pod", "PodGroup", "CompositePodGroup", "Workload"})
 
     def __init__(self, services: Services) -> None:
         self._world = services.world
@@ -135,7 +136,18 @@ class PodLane(Lane):
             if alike(seen.old.manifest, seen.new.manifest):
                 return
             self._wakeups.everybody()
-        self._changed |= dict.fromkeys(self._pending.of_group(seen.resource.kind, *seen.record.key))
+        units = self._pending.of_group(seen.resource.kind, *seen.record.key)
+        self._changed |= dict.fromkeys(units)
+        for key in [facts.key for unit in units for facts in self._pending.pods(unit)]:
+            self._regroup(key)
+
+    def _regroup(self, key: Key) -> None:
+        """A pod may be scheduled with others now, or by itself, because of what has become of the groups it is in."""
+        before, after = self._pending.update(key)
+        if after and after != before:
+            self._changed[after] = None
+        if before and before not in self._pending:
+            self._queue.delete(before)
 
 
 # What of a pod or node counts for others who wait

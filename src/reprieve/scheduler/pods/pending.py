@@ -109,10 +109,17 @@ class PendingUnits:
 
     def of_group(self, kind: str, namespace: str, name: str) -> Sequence[str]:
         """The units that are a group or a part of it: the pod group itself, those of a Workload, those below."""
-        if kind == "PodGroup":
-            return [unit for unit in (unit_name(kind, namespace, name),) if unit in self._members]
         if kind == "Workload":
             beginning = unit_name(kind, namespace, f"{name}/")
             return [unit for unit in self._members if unit.startswith(beginning)]
-        here = [UnitName(unit) for unit in self._members if parts_of(unit)[:2] == ("PodGroup", namespace)]
-        return [unit for unit in here if self._groups.below(unit, name)]
+        trees = [unit for unit in self._members if unit.startswith(unit_name("CompositePodGroup", namespace, ""))]
+        if kind == "PodGroup":
+            alone = [unit for unit in (unit_name(kind, namespace, name),) if unit in self._members]
+            return [*alone, *(unit for unit in trees if any(_names(facts, name) for facts in self.pods(unit)))]
+        groups = [unit for unit in self._members if unit.startswith(unit_name("PodGroup", namespace, ""))]
+        return [unit for unit in (*trees, *groups) if any(self._groups.below(each, name) for each in self.pods(unit))]
+
+
+def _names(facts: PodFacts, group: str) -> bool:
+    named = facts.pod.spec.scheduling_group
+    return named is not None and named.pod_group_name == group

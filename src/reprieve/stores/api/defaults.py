@@ -13,6 +13,7 @@ from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.meta import Manifest
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.resource import Resource
+from reprieve.manifests.scheduling import CompositePodGroupManifest, PodGroupManifest
 
 Data = dict[str, Any]
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -22,8 +23,8 @@ _OLD_JOB_LABELS = {"controller-uid": CONTROLLER_UID, "job-name": JOB_NAME}
 
 
 def fill_in(resource: Resource, data: Data, typed: Any) -> None:
-    """What every object of its kind has, new or changed, when it is written in the preferred version."""
-    if data["apiVersion"] == resource.api_version:
+    """What every object of its kind has, new or changed, when it is written as in the preferred version."""
+    if resource.types[data["apiVersion"].rpartition("/")[2]] is resource.newest:
         work_out = _WORKED_OUT.get(resource.newest)
         if work_out is not None:
             work_out(data, typed)
@@ -100,9 +101,16 @@ def _fill_selector(data: Data, _: Any) -> None:
         data["spec"].setdefault("selector", {"matchLabels": dict(labels)})
 
 
+def _fill_group(data: Data, _: Any) -> None:
+    """Who does not say it lets its pods, or the groups below it, go one by one."""
+    data["spec"].setdefault("disruptionMode", {"single": {}})
+
+
 _WORKED_OUT: dict[type[Manifest], Callable[[Data, Any], None]] = {
     Pod: _fill_requests,
     Namespace: _fill_namespace,
     Job: _fill_job,
     Controller: _fill_selector,
+    PodGroupManifest: _fill_group,
+    CompositePodGroupManifest: _fill_group,
 }

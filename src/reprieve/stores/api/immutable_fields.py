@@ -133,6 +133,7 @@ def _check_job(new: Data, before: Data) -> Iterator[Finding]:
     """A template can only be directed to other nodes, and only while the Job is suspended and has not started."""
     spec, old = new["spec"], before["spec"]
     yield from _fixed("$.spec", spec, old, _JOB_FIXED)
+    yield from _fixed("$.spec", _without_least(spec), _without_least(old), ("scheduling",))
     waiting = old.get("suspend") and "startTime" not in before.get("status", {})
     template, was = spec["template"], old["template"]
     if waiting:
@@ -141,6 +142,14 @@ def _check_job(new: Data, before: Data) -> Iterator[Finding]:
     elif template != was:
         right = "the template can be changed only while the Job is suspended and has not started"
         yield Finding("$.spec.template", "it has changed", right)
+
+
+def _without_least(spec: Data) -> Data:
+    """What a Job says of its scheduling, but for how many pods its gang needs: that may change."""
+    said = spec.get("scheduling")
+    if not said or "gang" not in (said.get("schedulingPolicy") or {}):
+        return spec
+    return {"scheduling": {**said, "schedulingPolicy": {"gang": {}}}}
 
 
 def _check_controller(new: Data, before: Data) -> Iterator[Finding]:

@@ -7,9 +7,8 @@ from typing import Any
 
 from reprieve.manifests.admission import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority
-from reprieve.manifests.kinds import PODS
+from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
-from reprieve.manifests.pods import PodSpec
 from reprieve.manifests.resource import Resource
 from reprieve.stores.errors import not_admitted
 
@@ -56,14 +55,19 @@ def _controlled(data: Data) -> bool:
     return any(owner.get("controller") for owner in data["metadata"].get("ownerReferences", []))
 
 
-def resolve_priority(pod: Data, spec: PodSpec, neighbours: Neighbours) -> None:
-    """The class gives a new pod its number; a pod that says another one is refused."""
+HAVE_PRIORITIES = (PODS, POD_GROUPS, COMPOSITE_POD_GROUPS)
+"""Kinds that a class gives a number once, when they are made."""
+
+
+def resolve_priority(resource: Resource, data: Data, spec: Any, neighbours: Neighbours) -> None:
+    """The class gives a new pod or group its number; one that says another number is refused."""
     findings = list(check_new_priority(spec, neighbours))
     if findings:
-        name = pod["metadata"].get("generateName") or pod["metadata"]["name"]  # said again and again in the same words
-        raise not_admitted(PODS, name, findings)
+        # said again and again in the same words
+        name = data["metadata"].get("generateName") or data["metadata"]["name"]
+        raise not_admitted(resource, name, findings)
     resolved = neighbours.classes.resolve(spec.priority_class_name)
-    given = pod["spec"]
+    given = data["spec"]
     given["priority"] = resolved.value
     given["preemptionPolicy"] = resolved.preemption_policy
     if resolved.class_name:
@@ -71,8 +75,8 @@ def resolve_priority(pod: Data, spec: PodSpec, neighbours: Neighbours) -> None:
 
 
 def keep_priority(resource: Resource, new: Data, before: Data) -> None:
-    """A pod that is replaced without saying its priority keeps it: the class was asked once, when it was made."""
-    if resource is PODS and isinstance(new.get("spec"), dict):
+    """What is replaced without saying its priority keeps it: the class was asked once, when it was made."""
+    if resource in HAVE_PRIORITIES and isinstance(new.get("spec"), dict):
         for field in ("priorityClassName", "priority", "preemptionPolicy"):
             if field in before["spec"]:
                 new["spec"].setdefault(field, before["spec"][field])

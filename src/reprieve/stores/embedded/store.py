@@ -101,12 +101,15 @@ class EmbeddedStore:
         subresource: str = "",
         version: int | None = None,
         uid: str = "",
+        api_version: str = "",
     ) -> Record:
         new = kind == "apply" and self._journal.of_kind(resource).get(namespace, name) is None
         if new and not subresource and version is None and not uid:
             return self._writer.create(resource, _named(apply_patch(None, patch, kind, resource), name, namespace))
         old = self._writer.expected(resource, name, namespace, version, uid)
-        return self._writer.update(old, lambda data: apply_patch(data, patch, kind, resource), subresource)
+        if kind == "apply" and isinstance(patch, Mapping):
+            api_version = api_version or patch.get("apiVersion", "")
+        return self._writer.update(old, lambda data: apply_patch(data, patch, kind, resource), subresource, api_version)
 
     async def delete(
         self,

@@ -6,6 +6,7 @@ Data that comes in is copied once. From then on it is this module's own, and cha
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from reprieve.manifests.conversion import convert, keep_unsaid
 from reprieve.manifests.kinds import NAMESPACES, PODS, PRIORITY_CLASSES
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.problems import Finding, found
@@ -16,7 +17,7 @@ from reprieve.stores.api.admission import LOOKED_AT, AdmissionChecks, read, read
 from reprieve.stores.api.defaults import fill_in, first_status
 from reprieve.stores.api.immutable_fields import check_update
 from reprieve.stores.api.incoming import Data, Identities, decode, encode
-from reprieve.stores.api.mutations import keep_priority, mutate, resolve_priority
+from reprieve.stores.api.mutations import HAVE_PRIORITIES, keep_priority, mutate, resolve_priority
 from reprieve.stores.embedded.commits import Journal
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.errors import BadRequest, already_exists, forbidden, invalid, not_found, wrong_uid, wrong_version
@@ -93,8 +94,8 @@ class Writer:
         typed = read(resource, new)
         mutate(new)
         fill_in(resource, new, typed.written)
-        if resource is PODS:
-            resolve_priority(new, typed.written.spec, self._admission.neighbours)
+        if resource in HAVE_PRIORITIES:
+            resolve_priority(resource, new, typed.written.spec, self._admission.neighbours)
         if resource.status:
             first_status(resource, new, typed.written)
 
@@ -106,13 +107,20 @@ class Writer:
         if not name:
             raise BadRequest(f"a {resource.kind} can only be replaced by name, and metadata.name is missing")
         old = self.existing(resource, name, incoming.namespace_in(resource, new["metadata"]))
-        return self.update(old, lambda _: new, subresource)
+        return self.update(old, lambda _: new, subresource, new["apiVersion"])
 
-    def update(self, old: Record, change: Callable[[Data], Mapping[str, Any]], subresource: str = "") -> Record:
-        """The object as the change makes it; `change` may share what it is given, but not alter it."""
+    def update(
+        self, old: Record, change: Callable[[Data], Mapping[str, Any]], subresource: str = "", api_version: str = ""
+    ) -> Record:
+        """The object as the change makes it; `change` may share what it is given, but not alter it.
+
+        It is given the object in the version that is asked for, and what it makes of it is kept in its own again.
+        """
         resource = old.resource
         before: Data = decode(old.raw)
-        new = incoming.own_copy(resource, incoming.merge(resource, before, change(before), subresource))
+        seen = convert(resource, before, api_version or before["apiVersion"])
+        sent = incoming.own_copy(resource, incoming.merge(resource, seen, change(seen), subresource))
+        new = _as_kept(resource, sent, seen, before["apiVersion"])
         asked = new["metadata"].get("resourceVersion")
         if asked and asked != before["metadata"]["resourceVersion"]:
             raise wrong_version(resource, old.name, asked, old.version)
@@ -196,6 +204,16 @@ class Writer:
         self.journal.commit(events)
         for event in events:
             self._admission.follow(event)
+
+
+def _as_kept(resource: Resource, sent: Data, seen: Data, api_version: str) -> Data:
+    """What was sent, in the version that the object is kept in."""
+    if sent["apiVersion"] != seen["apiVersion"]:
+        raise BadRequest(f"{sent['apiVersion']} was sent where {seen['apiVersion']} is asked for")
+    if sent["apiVersion"] == api_version:
+        return sent
+    read(resource, sent)  # what is wrong with it is told in the words of its sender
+    return convert(resource, keep_unsaid(sent, seen), api_version)
 
 
 class Rehearsal(Writer):

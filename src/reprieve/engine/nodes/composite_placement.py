@@ -1,0 +1,153 @@
+"""Placing a tree of groups as one: enough groups of it with enough pods each, or nobody.
+
+Groups are placed one after the other, each as a gang of its own, in a trial inside the trial: a group that does not get
+its pods leaves nothing behind. First each group gets what it needs, and only then anybody more: a pod too many in one
+group must not be what another group lacks. A group that asks for one topology domain gets the best of those in its
+parent's. Where too few groups find a place in one order, other orders are tried: the largest first, the smallest first.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from reprieve.engine.arrays import Mask
+from reprieve.engine.nodes.gang_placement import GangPlacer, Rules
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.nodes.rules import NodeRule
+from reprieve.engine.nodes.trial import Gang, Trial
+from reprieve.world import PodFacts
+
+_ORDERS = 3
+
+
+class GroupPlacer(GangPlacer):
+    """Places one group of a tree: places that are held for others of the tree are no obstacle."""
+
+    def __init__(self, ledger: NodeLedger, gang: Gang, domain: Mask, tree: list[PodFacts]) -> None:
+        super().__init__(ledger, gang, domain)
+        self._keys = frozenset(facts.key for facts in tree)
+
+
+class CompositePlacer(GangPlacer):
+    """Places a composite group. To whoever asks it is a gang like any other, of which enough are placed or none."""
+
+    def place(self, trial: Trial, rules: Rules) -> int:
+        """Place as many members as can be; tells how many, or how far it got where nobody is placed after all."""
+        best = furthest = chosen = 0
+        for number in range(_ORDERS):
+            enough, placed = self._try(trial, rules, number)
+            if enough and placed == len(self.gang.members):
+                return placed
+            furthest = max(furthest, placed)
+            if enough and placed > best:
+                best, chosen = placed, number
+        if best:
+            return self._try(trial, rules, chosen)[1]
+        trial.undo()
+        return min(furthest, self.gang.required - 1)
+
+    def most(self, rules: Sequence[NodeRule]) -> int:
+        with Trial(self.table) as trial:
+            return self.place(trial, rules)
+
+    def _try(self, trial: Trial, rules: Rules, order: int) -> tuple[bool, int]:
+        trial.undo()
+        enough = self._place_below(trial, self.gang, self._domain, rules, order)
+        if enough:
+            self._fill(trial, self.gang, self._domain, rules)
+        return enough, len(trial.placed)
+
+    # One group after the other
+
+    def _rank(self, group: Gang, order: int) -> tuple[float, float, str]:
+        """0: the oldest first, as they stand in a queue. 1: the one with the largest pod. 2: the smallest group."""
+        weights = [self._weight(facts) for facts in group.members]
+        largest, total = max(weights, default=0), sum(weights)
+        oldest = float(min((facts.created for facts in group.members), default=0))
+        first, second = ((oldest, 0.0), (-largest, -total), (total, -largest))[order]
+        return first, second, group.name
+
+    def _weight(self, facts: PodFacts) -> float:
+        """What of all nodes together a pod takes, of the resource of which it takes most."""
+        rows = ((units, self.table.resources.get(name)) for name, units in facts.requests.items())
+        return max(units / max(int(self.table.allocatable[row].sum()), 1) for units, row in rows if row is not None)
+
+    def _place_below(self, trial: Trial, gang: Gang, domain: Mask, rules: Rules, order: int) -> bool:
+        """Place the groups below a composite group; whether enough of them have what they need."""
+        groups = sorted(gang.groups, key=lambda group: self._rank(group, order))
+        there = sum(self._place_group(trial, group, domain, rules, order) for group in groups)
+        return there >= gang.required_groups
+
+    def _place_group(self, trial: Trial, group: Gang, domain: Mask, rules: Rules, order: int) -> bool:
+        """Place a group in the best of its domains; whether it has what it needs, which it may have had before."""
+        if not group.members:
+            return not group.required
+        best: tuple[int, int] | None = None
+        where: Mask | None = None
+        domains = list(self._domains(group, domain))
+        for nodes in domains if len(domains) > 1 else ():
+            with Trial(self.table) as attempt:
+                if self._place_in(attempt, group, nodes, rules, order):
+                    value = len(attempt.placed), -sum(len(unit.pods) for unit in attempt.evicted.values())
+                    best, where = (value, nodes) if best is None or value > best else (best, where)
+        if len(domains) == 1:
+            where = domains[0]
+        return (where is not None and self._place_and_keep(trial, group, where, rules, order)) or not group.required
+
+    def _place_and_keep(self, trial: Trial, group: Gang, nodes: Mask, rules: Rules, order: int) -> bool:
+        attempt = Trial(self.table)
+        if not self._place_in(attempt, group, nodes, rules, order):
+            attempt.undo()
+            return False
+        trial.take_over(attempt)
+        return True
+
+    def _place_in(self, attempt: Trial, group: Gang, nodes: Mask, rules: Rules, order: int) -> bool:
+        if group.groups:
+            return self._place_below(attempt, group, nodes, rules, order)
+        needed = group._replace(members=group.members[: group.required])
+        if self._place_pods(attempt, needed, nodes, rules) >= group.required:
+            return True
+        return self._place_pods(attempt, group, nodes, rules) >= group.required
+
+    def _place_pods(self, attempt: Trial, group: Gang, nodes: Mask, rules: Rules) -> int:
+        if not group.members:
+            return 0
+        return GroupPlacer(self._ledger, group, nodes, self.gang.members).place(attempt, rules)
+
+    # Then all the others
+
+    def _fill(self, trial: Trial, gang: Gang, domain: Mask, rules: Rules) -> None:
+        """Those that groups can do without, beside the others of their group."""
+        for group in gang.groups:
+            rest = [facts for facts in group.members if facts.key not in trial.placed]
+            if not rest or (group.required and len(rest) == len(group.members)):
+                continue
+            for nodes in self._domains(group, domain, trial):
+                if group.groups:
+                    self._fill(trial, group, nodes, rules)
+                    break
+                attempt = Trial(self.table)
+                placed = self._place_pods(attempt, group._replace(members=rest, required=0), nodes, rules)
+                trial.take_over(attempt)
+                if placed:
+                    break
+
+    def _domains(self, group: Gang, domain: Mask, trial: Trial | None = None) -> Iterator[Mask]:
+        """Where a group may go: the domain of those above it, or each topology domain in it that it asks for. Pods that
+        have their place, or are placed in a trial, have chosen for the rest."""
+        if not group.topology_key:
+            yield domain
+            return
+        codes, values = self.labels.column(group.topology_key)
+        placed = [trial.placed[facts.key].pods[0] for facts in group.members if trial and facts.key in trial.placed]
+        there = [self.table.index[facts.node] for facts in (*group.bound, *placed) if facts.node in self.table.index]
+        chosen = {int(codes[node]) for node in there}
+        for _, code in sorted(values.items()):
+            nodes = domain & (codes == code)
+            if chosen <= {code} and bool(np.any(nodes)):
+                yield nodes
+
+
+def placer_for(ledger: NodeLedger, gang: Gang, domain: Mask) -> GangPlacer:
+    return (CompositePlacer if gang.groups else GangPlacer)(ledger, gang, domain)

@@ -139,6 +139,7 @@ class KubernetesStore:
         subresource: str = "",
         version: int | None = None,
         uid: str = "",
+        api_version: str = "",
     ) -> Record:
         if resource is EVENTS and isinstance(patch, Mapping) and "count" in patch:
             body = await self._send(
@@ -155,6 +156,7 @@ class KubernetesStore:
             body=_ENCODE(_only_if(patch, version, uid)),
             content=_CONTENT[kind],
             query=query,
+            api_version=api_version,
         )
 
     async def delete(
@@ -206,8 +208,9 @@ class KubernetesStore:
         body: bytes | None = None,
         content: str = JSON,
         query: Mapping[str, str] | None = None,
+        api_version: str | None = None,
     ) -> Record:
-        api_version = await self.discovery.api_version(resource)
+        api_version = api_version or await self.discovery.api_version(resource)
         if api_version is None:
             raise NotFound(f"the server has no {resource}", group=resource.group, kind=resource.plural, name=name)
         path = path_of(resource, namespace, name, version=_version(api_version), subresource=subresource)

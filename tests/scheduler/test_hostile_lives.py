@@ -16,7 +16,9 @@ import pytest
 from reprieve.scheduler import scheduling_queue
 from tests.generators.hostile import LASTS, hostile_life
 from tests.planes.agreement import judged
+from tests.planes.rest import everything
 from tests.planes.running import Plane, live
+from tests.reference.overlooked import overlooked
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", "40"))
 FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
@@ -34,7 +36,8 @@ def _faults(seed: int, directory: Path | None = None) -> tuple[list[str], int]:
 
     async def story(plane: Plane) -> tuple[list[str], int]:
         judge = await judged(plane, made, moments)
-        return judge.faults, judge.asked
+        forgotten = overlooked(await everything(plane)) if made.settings.pdb == "BestEffort" else []
+        return [*judge.faults, *forgotten], judge.asked
 
     found: tuple[list[str], int] = live(story, made.settings, directory=directory, longest=120)
     return found

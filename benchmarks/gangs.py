@@ -45,7 +45,7 @@ def _report(world: World, nodes: int, density: int, size: int, peer: int | None,
     names = _put_gang(world, size)
     policy = PodGroupPolicy(NodeLedger(world, SETTINGS))
     groups = Groups(world, SETTINGS)
-    (name, members), *_ = groups.waiting().items()
+    (name, members), *_ = groups.gathered(world.pending()).items()
     group = groups.group(name, members)
     plan = decide(policy, group, NOW)
     if plan.outcome != "Preempt" or len(plan.placement) != size:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import FairSharingSettings, QuotaSettings, Settings
 from reprieve.manifests.kinds import JOBS, NODES, PRIORITY_CLASSES, REPLICA_SETS
-from reprieve.stores.errors import Conflict, Forbidden, Invalid, NotFound
+from reprieve.stores.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
 from tests.builders.gates import GANGS_AND_BINDINGS
 from tests.builders.pods import budget, pod_group, priority_class
 from tests.planes.running import Dict, Plane, job, replica_set
@@ -48,8 +48,8 @@ class arrives:  # noqa: N801 - one of several steps
     async def __call__(self, plane: Plane) -> None:
         try:
             await plane.apply(*self.manifests)
-        except (Forbidden, Invalid):
-            return  # there is no such class now
+        except (AlreadyExists, Conflict, Forbidden, Invalid):
+            return  # there is no such class now, or somebody else was first
 
 
 def returns(manifest: Dict) -> Step:

@@ -16,8 +16,8 @@ from reprieve.manifests.kinds import EVENTS, PODS, RESOURCES
 from reprieve.manifests.loading import load_objects
 from reprieve.planning.planner import Planner
 from reprieve.planning.result import Decision
+from reprieve.scheduler.queues.configuration import in_force
 from tests.generators.lives import Life
-from tests.planes.rest import as_in_force
 from tests.planes.running import Plane
 
 A_WHILE = 3.0
@@ -61,12 +61,13 @@ class Judge:
             self.faults.append(f"{plan.preemptor}: the loop says {_of_loop(plan)}, the plan {_of_plan(made)}")
 
     def _compare_order(self, planner: Planner, plan: Plan) -> None:
-        """Nobody gets a place while somebody more important waits that there is a place for."""
+        """Nobody gets a place while somebody more important waits that there is such a place for."""
         order: list[str] = planner.cycle().order
         before = order[: order.index(plan.preemptor)] if plan.preemptor in order else []
         for unit in before:
             other = self._planner().single(unit).decisions[0]
-            if other.outcome == "Fits":
+            same = planner.policies.ledger_of(other.policy) == planner.policies.ledger_of(plan.policy)
+            if other.outcome == "Fits" and same:
                 self.faults.append(f"{plan.preemptor} overtakes {unit}: {other.message}")
 
     def _planner(self) -> Planner:
@@ -99,14 +100,26 @@ class Judge:
         return [
             f"{made.preemptor} sleeps: {made.outcome}: {made.message}"
             for made in decisions
-            if (made.outcome == "Preempt" and not {victim["unit"] for victim in made.victims} <= leaving)
-            or (made.outcome == "Fits" and not made.preemptor.startswith("Queue/"))
+            if _acts(made, leaving)
+            and (made.preemptor.startswith("Queue/") or _acts(self._alone(made.preemptor), leaving))
         ]
+
+    def _alone(self, unit: str) -> Decision:
+        """What is decided for a unit as things are: in a cycle, whoever is counted on to leave has left."""
+        made: Decision = self._planner().single(unit).decisions[0]
+        return made
 
     def _leaving(self) -> set[str]:
         """Pods that leave already: whoever counts on them waits for them, and has nothing else to do."""
         pods = now(self._plane.store.list(PODS)).records
         return {record.unit for record in pods if "deletionTimestamp" in record.metadata}
+
+
+def _acts(made: Decision, leaving: set[str]) -> bool:
+    """Whether there is something to be done for a unit now, and not only once somebody has left."""
+    if made.outcome == "Preempt":
+        return not {victim["unit"] for victim in made.victims} <= leaving
+    return made.outcome == "Fits" and not made.preemptor.startswith("Queue/")
 
 
 Answer = tuple[str, str, dict[Any, str], list[str]]
@@ -121,8 +134,9 @@ def _of_plan(made: Decision) -> Answer:
 
 
 def _everything(plane: Plane) -> list[dict[str, Any]]:
+    """All objects, as a plan over a live control plane reads them."""
     found = [record for resource in RESOURCES.values() for record in now(plane.store.list(resource)).records]
-    return [as_in_force(record) for record in found if record.resource != EVENTS]
+    return [record.data for record in in_force(found) if record.resource != EVENTS]
 
 
 def now(work: Coroutine[Any, Any, Any]) -> Any:

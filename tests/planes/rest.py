@@ -7,8 +7,7 @@ from typing import Any
 
 from reprieve.manifests.kinds import BINDINGS, EVENTS, POD_GROUPS, PODS, QUOTA_WORKLOADS, RESOURCES
 from reprieve.manifests.loading import load_objects
-from reprieve.manifests.yunikorn import QUEUES_FILE
-from reprieve.scheduler.queues.configuration import ACCEPTED
+from reprieve.scheduler.queues.configuration import in_force
 from reprieve.stores.records import Record
 from tests.planes.laws import Eye
 from tests.planes.running import Plane, condition
@@ -16,13 +15,7 @@ from tests.planes.running import Plane, condition
 
 async def everything(plane: Plane) -> list[dict[str, Any]]:
     found = [record for resource in RESOURCES.values() for record in (await plane.store.list(resource)).records]
-    return [as_in_force(record) for record in found if record.resource != EVENTS]
-
-
-def as_in_force(record: Record) -> dict[str, Any]:
-    """Of queues that were refused, the last good ones count."""
-    accepted = record.metadata.get("annotations", {}).get(ACCEPTED)
-    return {**record.data, "data": {QUEUES_FILE: accepted}} if accepted else record.data
+    return [record.data for record in in_force(found) if record.resource != EVENTS]
 
 
 async def what_is_wrong(plane: Plane, eye: Eye) -> list[str]:

@@ -37,6 +37,14 @@ def test_a_plan_over_what_is_stored(server: Running, http: httpx.Client) -> None
     assert (whole["now"], whole["admitted"]) == ("2030-01-01T12:00:00Z", ["Pod/default/high"])
 
 
+def test_a_plan_is_made_without_queues_that_were_refused(server: Running, http: httpx.Client) -> None:
+    server.fill()
+    refused = {"metadata": {"name": "yunikorn-configs"}, "data": {"queues.yaml": "partitions: [7"}}
+    assert http.post("/api/v1/namespaces/default/configmaps", json=refused).status_code == 201
+    (made,) = http.get("/plan", params={"for": "Pod/default/high"}).json()["decisions"]
+    assert (made["outcome"], made["policy"]) == ("Fits", "pod")
+
+
 def test_what_if_changes_nothing_and_replaces_by_name(server: Running, http: httpx.Client) -> None:
     server.fill()
     important = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "vip"}, "value": 9}

@@ -267,6 +267,7 @@ class PodEntry(Entry):
     kinds = ("Pod",)
 
     def __init__(self, ground: Ground) -> None:
+        self._ground = ground
         self._world = ground.world
         self._nodes = ground.nodes
         self.policy = PodPolicy(ground.nodes)
@@ -283,7 +284,7 @@ class PodEntry(Entry):
         return None if facts is None else known_pod(self._world, facts)
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:
-        return [waiting_pod(facts, self.name) for facts in self._world.pending() if facts.unit not in taken]
+        return [waiting_pod(facts, self.name) for facts in self._ground.waiting_pods() if facts.unit not in taken]
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
         return decide(self.policy, preemptor.facts, now)

@@ -182,6 +182,14 @@ class Ground(NamedTuple):
     names: frozenset[str] | None = None
     """The schedulers whose units are this one's; None: everybody's."""
 
+    def mine(self, scheduler: str) -> bool:
+        """Whether units that name a scheduler are decided for; all others take room, and are none of its business."""
+        return self.names is None or scheduler in self.names
+
+    def waiting_pods(self) -> Iterator[PodFacts]:
+        """The pods that wait for it to decide."""
+        return (facts for facts in self.world.pending() if self.mine(facts.pod.spec.scheduler_name))
+
 
 Maker = Callable[[Ground], Entry]
 _MAKERS: dict[str, Maker] = {}

@@ -4,8 +4,9 @@
    told again a moment later.
 2. About whom it cannot be said whether something helps: it is tried.
 3. That is done before the next turn is taken: else a unit that arrives now would overtake a more important one that
-   waits for the very room which has just become free. Where so many wait that looking through them takes long, it is
-   done for a fifth of the time at most, so that nobody can keep the loop from its work by making things happen.
+   waits for the very room which has just become free. Only where so many wait, and so few of them are alike, that
+   looking through them takes more than a moment, it is done for a fifth of the time at most, so that nobody can keep
+   the loop from its work by making things happen.
 """
 
 import logging
@@ -21,10 +22,13 @@ from reprieve.scheduler.scheduling_queue import SchedulingQueue
 
 _log = logging.getLogger(__name__)
 
+_MOMENT = 0.02
+"""Seconds that looking through all who wait may always take: thousands of units, where most of them are alike."""
 _REST = 4.0
-"""So many times as long as looking through all who wait took, it is not done again."""
+"""So many times as long as it took beyond that, it is not done again."""
 Answer = TypeVar("Answer")
 _EVERYBODY: Helps = lambda _: True  # noqa: E731 - about whom nothing can be said, it is tried
+_NOBODY: Helps = lambda _: False  # noqa: E731 - nothing has happened in its lane
 
 
 class Reactions:
@@ -68,9 +72,9 @@ class Reactions:
         for lane in stirred:
             helps |= dict.fromkeys(lane.kinds, _guarded(lane, lane.whom_it_helps, _EVERYBODY))
         if self._queue.size("unschedulable"):
-            self._queue.move(lambda unit: kind_of(unit) in helps and _may_help(helps[kind_of(unit)], unit))
+            self._queue.move(lambda unit: _may_help(helps.get(kind_of(unit), _NOBODY), unit))
         ended = self._clock()
-        self._next = ended + _REST * (ended - began)
+        self._next = ended + _REST * max(0.0, ended - began - _MOMENT)
 
 
 def _guarded(lane: Lane, ask: Callable[[], Answer], otherwise: Answer) -> Answer:

@@ -93,6 +93,14 @@ class SchedulingQueue:
         elif changed:
             self._ticket(key, entry)
 
+    def rank(self, key: str, rank: Rank, age: Age) -> None:
+        """A unit that waits, or not, has another rank or age now. That is no reason to try it."""
+        entry = self._entries.get(key)
+        if entry is not None and (entry.rank, entry.age) != (rank, age):
+            entry.rank, entry.age = rank, age
+            if entry.part != "working":
+                self._ticket(key, entry)
+
     def pop(self) -> str | None:
         """The next one to work on; None: none is ready. `done`, `failed` or `unschedulable` ends the work."""
         self._return()

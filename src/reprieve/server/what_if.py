@@ -19,6 +19,7 @@ from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import usable
 from reprieve.planning.questions import Unsupported, moment_of
 from reprieve.planning.result import Result
+from reprieve.scheduler.queues.configuration import in_force
 from reprieve.server import bodies
 from reprieve.server.answers import json_answer
 from reprieve.server.plane import Plane
@@ -118,7 +119,7 @@ def _as_old_as_stored(given: Iterable[LoadedObject], records: list[Record]) -> I
 
 
 def _load(stored: list[Record]) -> Loaded:
-    return load_stored((record.raw for record in stored), name="cluster")
+    return load_stored((record.raw for record in in_force(stored)), name="cluster")
 
 
 def _together(stored: Loaded, given: Loaded) -> Loaded:

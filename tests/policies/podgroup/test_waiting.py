@@ -233,7 +233,7 @@ def test_a_search_that_breaks_off_leaves_nothing_behind(monkeypatch: pytest.Monk
     ledger = NodeLedger(world, settings)
     policy = PodGroupPolicy(ledger)
     groups = Groups(world, settings)
-    ((name, members),) = groups.waiting().items()
+    ((name, members),) = groups.gathered(world.pending()).items()
     before = ledger.table.fingerprint()
     place, calls = GangPlacer._place_shape, 0
 
@@ -257,7 +257,7 @@ def test_members_come_and_go_with_their_nodes() -> None:
     policy, groups = PodGroupPolicy(NodeLedger(world, settings)), Groups(world, settings)
 
     def gone() -> list[str]:
-        ((name, members),) = groups.waiting().items()
+        ((name, members),) = groups.gathered(world.pending()).items()
         return sorted(victim.unit for victim in preemption.decide(policy, groups.group(name, members), 0).victims)
 
     both = ["Pod/default/a", "Pod/default/b"]

@@ -51,3 +51,24 @@ def test_they_are_placed_when_it_comes() -> None:
         assert [await plane.where(name) for name in ("a", "b")] == ["n1", "n1"]
 
     live(story)
+
+
+def test_what_is_above_the_least_count_says_why_it_waits_now_and_gets_the_next_room() -> None:
+    """It waited for its group before; that is not why it waits any more."""
+
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="2")
+        for number in range(3):
+            await plane.pod(f"p{number}", schedulingGroup={"podGroupName": "g"})
+        await plane.passes(2)
+        await plane.apply(pod_group("g", gang=1))
+        await plane.passes(2)
+        (waits,) = [name for name in ("p0", "p1", "p2") if not await plane.where(name)]
+        told = condition(await plane.record(waits), "PodScheduled")["message"]
+        assert "does not exist" not in told
+        assert "0 of the 1 pods it needs would fit" in told
+        await plane.node("n2", cpu="1")
+        await plane.passes(1)
+        assert await plane.where(waits) == "n2"
+
+    live(story)

@@ -24,6 +24,7 @@ class FederationEntry(Entry):
     kinds = ("ResourceBinding", "ClusterResourceBinding")
 
     def __init__(self, ground: Ground) -> None:
+        self._mine = ground.mine
         self.policy = FederationPolicy(ground.world, ground.settings)
 
     def names(self) -> Iterable[UnitName]:
@@ -52,7 +53,8 @@ class FederationEntry(Entry):
         return Known(facts.unit, self.ledger, facts.pending, True, whereabouts, conditions, unrelated)
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - clusters are a ledger of their own
-        return [self.preemptor(facts) for facts in self.policy.pending()]
+        mine = (facts for facts in self.policy.pending() if self._mine(facts.binding.spec.scheduler_name))
+        return [self.preemptor(facts) for facts in mine]
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
         return decide(self.policy, preemptor.facts, now)

@@ -21,18 +21,26 @@ class PodGroupEntry(Entry):
     kinds = ("PodGroup", "CompositePodGroup", "Workload", "Pod")
 
     def __init__(self, ground: Ground) -> None:
+        self._ground = ground
         self._world = ground.world
         self.groups = Groups(ground.world, ground.settings)
         self.policy = PodGroupPolicy(ground.nodes)
 
     def names(self) -> Iterable[UnitName]:
-        return self.groups.waiting()
+        return self._waiting()
+
+    def _waiting(self) -> dict[UnitName, list[PodFacts]]:
+        return self.groups.gathered(self._ground.waiting_pods())
+
+    def _anybodys(self) -> dict[UnitName, list[PodFacts]]:
+        """Of groups that are another scheduler's, too, for whoever asks about one."""
+        return self.groups.gathered(self._world.pending()) | self._waiting()
 
     def find(self, asked: Asked) -> Preemptor | None:
         """A group by its name, or by that of a pod that waits with it; of several, as of a Workload, the first."""
         if asked.kind == "Pod":
             return self._of_pod(asked)
-        for name, members in sorted(self.groups.waiting().items()):
+        for name, members in sorted(self._anybodys().items()):
             if name == asked.unit or name.startswith(f"{asked.unit}/"):
                 return self.preemptor(name, members)
         return self._in_tree(asked) if asked.kind == "PodGroup" else None
@@ -48,10 +56,10 @@ class PodGroupEntry(Entry):
     def _of_pod(self, asked: Asked) -> Preemptor | None:
         facts = self._world.pods.get((asked.namespace, asked.name))
         name = self.groups.name_of(facts) if facts is not None and facts.pending else None
-        return self.preemptor(name, self.groups.waiting()[name]) if name else None
+        return self.preemptor(name, self._anybodys()[name]) if name else None
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:
-        found = [self.preemptor(name, members) for name, members in self.groups.waiting().items()]
+        found = [self.preemptor(name, members) for name, members in self._waiting().items()]
         taken.update(facts.unit for one in found for facts in one.pods)
         return found
 

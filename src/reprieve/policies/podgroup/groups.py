@@ -72,10 +72,10 @@ class Groups:
         """Whether a pod's group stands below a composite group, or says so of one that does not exist."""
         return any(group.parent == composite for group in self._path(facts))
 
-    def waiting(self) -> dict[UnitName, list[PodFacts]]:
-        """All groups that have pending pods, by name, with those pods in order of age."""
+    def gathered(self, pods: Iterable[PodFacts]) -> dict[UnitName, list[PodFacts]]:
+        """Those of some pods that are in groups, by the group's name and in order of age."""
         found: dict[UnitName, list[PodFacts]] = {}
-        for facts in sorted(self._world.pending(), key=lambda facts: (facts.created, facts.key)):
+        for facts in sorted(pods, key=lambda facts: (facts.created, facts.key)):
             name = self.name_of(facts)
             if name:
                 found.setdefault(name, []).append(facts)

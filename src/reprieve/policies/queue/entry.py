@@ -73,7 +73,7 @@ class QueueEntry(Entry):
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:
         if self.policy is None:
             return []
-        mine = [facts for facts in self._ground.world.pending() if facts.unit not in taken and self.takes(facts)]
+        mine = [facts for facts in self._ground.waiting_pods() if facts.unit not in taken and self.takes(facts)]
         taken.update(facts.unit for facts in mine)
         return [self._waiting(facts) for facts in mine]
 

@@ -11,9 +11,10 @@ from reprieve.engine.holds import hold_of
 from reprieve.manifests.kinds import BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.yunikorn import QueueConfiguration
-from reprieve.model.names import Key
+from reprieve.model.names import Key, kind_of
 from reprieve.scheduler.lanes import Helps, Lane, Services
 from reprieve.scheduler.mirror import Seen, alike
+from reprieve.scheduler.pods.alike import AlikePods
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
@@ -41,17 +42,20 @@ class PodLane(Lane):
         room = NodeRoom(services.policies, services.context.clock)
         evictions = PodEvictions(services.context)
         effects = PodEffects(services.context, evictions)
-        self._place = PlacePods(services, self._pending, effects, evictions, room)
+        self._alike = AlikePods(services.queue, self._pending, room)
+        self._place = PlacePods(services, self._pending, effects, evictions, room, self._alike)
         self._resume = ResumePods(services, self._pending, effects, evictions, room)
-        self._wakeups = PodWakeups(self._pending, services.policies, room)
+        self._wakeups = PodWakeups(self._pending, services.policies, room, self._alike)
         self._changed: dict[str, None] = {}
         """Units that have changed, to be queued at the end of the batch."""
+        self._placed: dict[str, None] = {}
+        """Groups of which pods got their places: the oldest of those that wait is another one now."""
         self._queues: tuple[QueueConfiguration, ...] = ()
         self._by_resource: dict[Resource, Callable[[Seen], None]] = {
             PODS: self._pod,
             NODES: self._node,
             BUDGETS: self._looked_at,
-            PRIORITY_CLASSES: self._looked_at,
+            PRIORITY_CLASSES: self._class,
             NAMESPACES: self._looked_at,
         }
 
@@ -75,6 +79,10 @@ class PodLane(Lane):
         for unit in list(self._changed):
             self._push(unit)
             del self._changed[unit]
+        for unit in self._placed:
+            if unit in self._pending:
+                self._queue.rank(unit, *self._pending.rank(unit))
+        self._placed.clear()
         for unit in self._wakeups.next_in_line():
             self._push(unit)
 
@@ -97,8 +105,9 @@ class PodLane(Lane):
             self._changed[after] = None
         if before and before not in self._pending:
             self._queue.delete(before)
-        elif before and before != after and not self._pending.has_place(key):
-            self._changed[before] = None
+            self._alike.gone(before)
+        elif before and before != after:
+            (self._placed if self._pending.has_place(key) else self._changed)[before] = None
         self._places(seen)
         if after and not before:
             self._history.note(seen.record.unit, "queued", loop.found_pending(seen.record.unit), uid=seen.record.uid)
@@ -129,6 +138,11 @@ class PodLane(Lane):
 
     def _looked_at(self, _: Seen) -> None:
         self._wakeups.everybody()
+
+    def _class(self, _: Seen) -> None:
+        """Groups only name theirs: each may have another rank now. And whoever is on a node may tolerate less."""
+        self._wakeups.everybody()
+        self._changed |= dict.fromkeys(unit for unit in self._pending if kind_of(unit) != PODS.kind)
 
     def _group(self, seen: Seen) -> None:
         """Its own units; where it is decided over in another way, its pods on nodes may be easier to preempt, too."""

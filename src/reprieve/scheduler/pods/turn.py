@@ -19,6 +19,7 @@ from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.groups import Group, left_alone
 from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.lanes import Services
+from reprieve.scheduler.pods.alike import AlikePods
 from reprieve.scheduler.pods.assuming import Assumed
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
@@ -35,9 +36,16 @@ class PlacePods:
     """Decides for the units of the pod, podgroup and queue policies, and has it done."""
 
     def __init__(
-        self, services: Services, pending: PendingUnits, effects: PodEffects, evictions: PodEvictions, room: NodeRoom
+        self,
+        services: Services,
+        pending: PendingUnits,
+        effects: PodEffects,
+        evictions: PodEvictions,
+        room: NodeRoom,
+        alike: AlikePods,
     ) -> None:
         self._services = services
+        self._alike = alike
         self._policies = services.policies
         self._queue = services.queue
         self._log = services.context.log
@@ -48,6 +56,13 @@ class PlacePods:
         self._writes = services.context.writes
 
     async def turn(self, unit: str) -> None:
+        over = self._alike.takes_turn(unit)
+        try:
+            await self._turn(unit)
+        finally:
+            over()
+
+    async def _turn(self, unit: str) -> None:
         waiting = self._pending.waiting(unit)
         if waiting is None:
             return self._queue.done(unit)
@@ -180,6 +195,8 @@ class PlacePods:
             await self._evictions.evict(Hold(preemptor=gang.name, victims=tuple(victims)))
 
     def _set_aside(self, unit: str, plan: Plan) -> None:
+        if plan.outcome == "Unschedulable":
+            self._alike.refused(unit, plan)
         if plan.until is None:
             self._queue.unschedulable(unit)
         else:

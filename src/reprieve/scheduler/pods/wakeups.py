@@ -8,6 +8,7 @@
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
    queues that may preempt by law 4 mind everybody: whoever comes may take its queue over its guarantee, whoever leaves
    takes the own one below it.
+4. Of pods that are alike the first is tried for all: see `alike`.
 """
 
 import logging
@@ -16,6 +17,7 @@ from reprieve.model.names import Key
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
+from reprieve.scheduler.pods.alike import Alike, AlikePods, minds_neighbours
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.world import PodFacts
@@ -26,8 +28,9 @@ _log = logging.getLogger(__name__)
 class PodWakeups:
     """Gathers what has happened, and tells whom it could help."""
 
-    def __init__(self, pending: PendingUnits, policies: Policies, room: NodeRoom) -> None:
+    def __init__(self, pending: PendingUnits, policies: Policies, room: NodeRoom, alike: AlikePods) -> None:
         self._pending = pending
+        self._alike = alike
         self._policies = policies
         self._room = room
         self._touched: set[str] = set()
@@ -92,13 +95,27 @@ class PodWakeups:
     def whom_it_helps(self) -> Helps:
         """To be asked before anything else happens."""
         happened, self._happened = self._happened, _Happened()
-        return lambda unit: self._helps(unit, happened)
+        return lambda unit: self._tried(unit, happened)
+
+    def _tried(self, unit: str, happened: "_Happened") -> bool:
+        """Whether a unit is to be tried; of pods that are alike, whether it is the one that is tried for all."""
+        alike = self._alike.beside(unit)
+        if alike is None:
+            return self._helps(unit, happened)
+        if alike not in happened.first:
+            first = self._alike.first(alike)
+            helped = first is not None and self._helps(first, happened)
+            happened.first[alike] = first if helped else None
+        if happened.first[alike] != unit:
+            return False
+        self._alike.leads(unit, alike)
+        return True
 
     def _helps(self, unit: str, happened: "_Happened") -> bool:
         if unit not in self._pending:
             return False
         pods = self._pending.pods(unit)
-        minds = any(_minds_neighbours(facts) for facts in pods)
+        minds = any(minds_neighbours(facts) for facts in pods)
         queues: QueueEntry = self._policies[QueueEntry.name]
         if happened.everybody or (happened.neighbours and minds):
             return True
@@ -130,11 +147,5 @@ class _Happened:
         self.neighbours = False
         self.answers: dict[object, bool] = {}
         """What was asked about the room that became free."""
-
-
-def _minds_neighbours(facts: PodFacts) -> bool:
-    """Whether other pods decide where it may go."""
-    spec = facts.pod.spec
-    affinity = spec.affinity
-    among = affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
-    return among or bool(spec.topology_spread_constraints)
+        self.first: dict[Alike, str | None] = {}
+        """Who is tried for all that are alike; None: nobody, it helps none of them."""

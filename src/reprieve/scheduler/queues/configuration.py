@@ -4,10 +4,14 @@
    that one exists, and is told so.
 2. A configuration that is accepted is also written to an annotation of its ConfigMap: when the next one is bad, and the
    scheduler restarts, the last good one is still known.
-3. A bad one is refused with an event that says all that is wrong; the old one stays in force.
+3. A bad one is refused with an event that says all that is wrong; the old one of the same ConfigMap stays in force.
+4. A plan over what is stored goes by what is in force, too: `in_force`.
 """
 
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.kinds import CONFIG_MAPS
@@ -30,6 +34,8 @@ class QueueConfigurations:
         self._world = world
         self._writes = writes
         self._text: str | None = None
+        self._uid = ""
+        """The ConfigMap that the text is from: what another one had accepted does not stand for it."""
         self._refused = ""
 
     @staticmethod
@@ -38,8 +44,7 @@ class QueueConfigurations:
 
     def source(self) -> Record | None:
         """The ConfigMap that counts."""
-        named = [record for record in self._context.mirror.all(CONFIG_MAPS) if self.concerns(record)]
-        return min(named, key=lambda record: (record.metadata.get("creationTimestamp", ""), record.key), default=None)
+        return _that_counts(record for record in self._context.mirror.all(CONFIG_MAPS) if self.concerns(record))
 
     async def changed(self, record: Record | None) -> bool:
         """A ConfigMap of that name has changed or gone; whether other queues are in force now."""
@@ -48,9 +53,11 @@ class QueueConfigurations:
             if self._writes:
                 await self._context.event(record, "Warning", "QueuesIgnored", loop.other_configuration(source.unit))
             return False
-        text = (source.data.get("data") or {}).get(QUEUES_FILE) if source is not None else None
+        text = _text_of(source)
         if source is None or text is None:
             return self._drop()
+        if source.uid != self._uid:
+            self._text, self._uid, self._refused = None, source.uid, ""
         if text == self._text:
             await self._accept(source, text)  # it may not have been written down the first time
             return False
@@ -84,12 +91,12 @@ class QueueConfigurations:
 
     def _fall_back(self, source: Record) -> bool:
         """After a restart nothing is in force yet: the last good one is in the annotation."""
-        written = annotations_of(source).get(ACCEPTED)
-        if self._text is not None or not written:
+        if self._text is not None:
             return False
+        written = annotations_of(source).get(ACCEPTED, "")
         accepted, _ = read_queues(written)
         if accepted is None:
-            return False
+            return self._drop_all()
         refused = self._refused
         self._use(accepted, written)
         self._refused = refused
@@ -108,6 +115,41 @@ class QueueConfigurations:
         self._context.absorb(changed)
         partitions = [part.name for known in self._world.all(QueueConfiguration) for part in known.partitions]
         await self._context.event(changed, "Normal", "QueuesAccepted", loop.configuration_accepted(partitions))
+
+
+def in_force(records: Iterable[Record]) -> list[Record]:
+    """What is stored, as the loop goes by it: one ConfigMap with queues at most, with the text that was accepted."""
+    found = list(records)
+    named = [one for one in found if one.resource == CONFIG_MAPS and QueueConfigurations.concerns(one)]
+    source = _that_counts(named)
+    others = [one for one in found if not any(one is other for other in named)]
+    accepted = _accepted_text(source)
+    return others if source is None or accepted is None else [*others, _with_text(source, accepted)]
+
+
+def _that_counts(named: Iterable[Record]) -> Record | None:
+    return min(named, key=lambda record: (record.metadata.get("creationTimestamp", ""), record.key), default=None)
+
+
+def _text_of(source: Record | None) -> str | None:
+    return (source.data.get("data") or {}).get(QUEUES_FILE) if source is not None else None
+
+
+def _accepted_text(source: Record | None) -> str | None:
+    """The text of a ConfigMap; where that is refused the last one that was not; None: there are no queues."""
+    text = _text_of(source)
+    if source is None or text is None:
+        return None
+    texts = (text, annotations_of(source).get(ACCEPTED, ""))
+    return next((each for each in texts if read_queues(each)[0] is not None), None)
+
+
+def _with_text(source: Record, text: str) -> Record:
+    if text == _text_of(source):
+        return source
+    raw = msgspec.json.encode({**source.data, "data": {QUEUES_FILE: text}})
+    name = {"namespace": source.namespace, "name": source.name}
+    return Record(source.resource, raw, **name, uid=source.uid, version=source.version)
 
 
 def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str]]:

@@ -31,6 +31,7 @@ class QuotaLane(Lane):
         self._policy = services.policies[QuotaEntry.name].policy
         self._effects = QuotaEffects(services.context)
         self._admit = AdmitWorkloads(services, self._effects)
+        self._woken = False
 
     async def turn(self, unit: str) -> None:  # noqa: ARG002 - there is but one
         if await self._admit.turn():
@@ -68,9 +69,19 @@ class QuotaLane(Lane):
             await self._effects.let_go(known)
 
     def _wake(self) -> None:
-        """By the most important that waits: pods that are more important have their turn between two cycles."""
-        waiting = self._policy.quota.waiting.values()
-        self._queue.push(CYCLE, max((queue[0].boosted for queue in waiting if queue), default=0))
+        self._woken = True
+
+    def settle(self) -> None:
+        """The cycle is queued by the most important that waits, as things are now: pods that are more important have
+        their turn before it, those that are less after it."""
+        if not self._woken:
+            return
+        self._woken = False
+        try:
+            self._policy.quota.sync()
+        finally:
+            waiting = self._policy.quota.waiting.values()
+            self._queue.push(CYCLE, max((queue[0].boosted for queue in waiting if queue), default=0))
 
 
 # What counts of a quota workload

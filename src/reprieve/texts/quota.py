@@ -148,6 +148,11 @@ def no_queue(unit: str, claim: Claim) -> str:
     return f"{unit} stays pending: {_NO_QUEUE[type(claim)](claim)}"
 
 
+def waits_for_its_turn(unit: str) -> str:
+    """For who is behind others in its queue."""
+    return f"{unit} stays pending: workloads before it in its queue have their turn first."
+
+
 def _missing(claim: QueueMissing) -> str:
     return f"the {claim.queue_kind} {claim.queue} does not exist" if claim.queue else f"it names no {claim.queue_kind}"
 

@@ -72,7 +72,7 @@ def test_why_not_somebody_else(plane: Running) -> None:
     lines = explained(plane, "pod/late", "--why-not", "pod/vip")
     assert lines[-1] == "Pod/default/vip stayed: priority 20 is above 0, the preemptor's."
     assert explained(plane, "pod/late", "--why-not", "pod/x")[-1] == (
-        "Pod/default/x is not mentioned in the decision for Pod/default/late at <time>."
+        "Nothing is known about Pod/default/x: the history has no such unit."
     )
     plane.ok("delete", "pod", "late")
 

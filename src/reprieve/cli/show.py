@@ -76,7 +76,7 @@ def _victims(decision: Decision) -> Iterator[str]:
     if len(groups) > _MOST_ROWS:
         groups = grouped(((victim["reason"], ""), victim) for victim in decision.victims)
     rows = [(_units(victims), rule, message or _example(victims)) for (rule, message), victims in groups.items()]
-    yield from table((texts.tables.so_many_make_way(len(decision.victims)), *texts.tables.VICTIM_COLUMNS[1:]), rows)
+    yield from table((texts.tables.so_many_victims(len(decision.victims)), *texts.tables.VICTIM_COLUMNS[1:]), rows)
 
 
 def _because(victim: dict[str, Any]) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def test_who_was_not_there_is_not_said_to_have_stayed(plane: Running) -> None:
     def answer(other: str) -> str:
         return explained(plane, "pod/fits", "--why-not", other)[-1]
 
-    assert answer("pod/vip") == "Pod/default/vip stayed: nobody has to make way for Pod/default/fits."
+    assert answer("pod/vip") == "Pod/default/vip stayed: nobody is preempted for Pod/default/fits."
     assert answer("pod/before") == (
         "Pod/default/before was not there any more: deleted at <time>, before this decision."
     )

@@ -31,9 +31,15 @@ def test_a_pending_workload_is_explained_by_its_decision() -> None:
 @pytest.mark.parametrize(
     ("name", "want"),
     [
-        ("climate/hindcast", "has to make way for Workload/genomics/outbreak-scan: climate borrows"),
-        ("climate/ensemble-1", "does not make way for Workload/genomics/outbreak-scan: the preemptor fits beside it."),
-        ("archive/compaction", "does not make way for Workload/genomics/outbreak-scan: archive is within its nominal"),
+        ("climate/hindcast", "would be preempted by Workload/genomics/outbreak-scan: climate borrows"),
+        (
+            "climate/ensemble-1",
+            "would not be preempted by Workload/genomics/outbreak-scan: the preemptor fits beside it.",
+        ),
+        (
+            "archive/compaction",
+            "would not be preempted by Workload/genomics/outbreak-scan: archive is within its nominal",
+        ),
     ],
 )
 def test_an_admitted_workload_is_told_who_takes_its_quota_or_why_it_is_safe(name: str, want: str) -> None:
@@ -47,9 +53,7 @@ def test_why_not_names_the_rule_that_spares_another_workload() -> None:
     assert explain(*asked, "workload/archive/compaction")[1] == (
         "Workload/archive/compaction stays: archive is within its nominal quota."
     )
-    assert explain(*asked, "workload/climate/hindcast")[1].startswith(
-        "Workload/climate/hindcast does make way: climate"
-    )
+    assert explain(*asked, "workload/climate/hindcast")[1].startswith("Workload/climate/hindcast is a victim: climate")
 
 
 def test_a_workload_that_was_preempted_is_told_for_what() -> None:
@@ -60,7 +64,7 @@ def test_a_workload_that_was_preempted_is_told_for_what() -> None:
     first, second, third = done.stdout.splitlines()
     assert first == "Workload/default/leaving is being evicted from a, which uses 1 cpu on default (nominal 1)."
     assert "InClusterQueue" in second
-    assert third == "Nobody who is pending needs anyone to make way."
+    assert third == "Nobody who is pending has to preempt anybody."
 
 
 # No queue takes it

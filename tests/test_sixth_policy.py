@@ -92,7 +92,7 @@ def test_an_explanation(tmp_path: Path) -> None:
     code, output = command("explain", *files, "--for", "job/default/sketch")
     assert code == 0
     assert output.startswith(
-        "Job/default/sketch sits at cad.\nJob/default/sketch has to make way for Job/default/render"
+        "Job/default/sketch sits at cad.\nJob/default/sketch would be preempted by Job/default/render"
     )
 
 

@@ -106,7 +106,11 @@ def test_numbers_are_sent_as_they_are_written(plane: Running) -> None:
             "$.spec.containers",
         ),
         ({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}, "v1 Secret is not a kind that is stored"),
-        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}, "every object needs a name"),
+        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}, "every object needs a name, or a generateName"),
+        (
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}},
+            "ConfigMap has generateName a- and no name: give it one, or it would be another one each time",
+        ),
         ({"partitions": [{"name": "default", "queues": []}]}, "applied inside a ConfigMap"),
         ({"kind": "Pod"}, "$.apiVersion"),
     ],

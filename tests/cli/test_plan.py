@@ -36,7 +36,7 @@ def test_a_preemption_is_explained_from_all_sides() -> None:
     assert done.stdout == (
         "Pod/shop/thumbnails-1 makes way for Pod/shop/checkout-1 on worker-a.\n"
         "\n"
-        "  makes way              because\n"
+        "  victim                 because\n"
         "  Pod/shop/thumbnails-1  LowerPriority  priority 100 is below 1000, the preemptor's\n"
         "\n"
         "  alternative  victims  PDB violations\n"
@@ -54,21 +54,21 @@ def test_a_preemption_is_explained_from_all_sides() -> None:
 
 def test_what_fits_needs_one_sentence() -> None:
     assert text(node("n1"), pod("low", cpu="1", node="n1"), pod("p", cpu="1", priority=5)) == (
-        "Pod/default/p fits on n1; nobody has to make way.\n\n1 unit placed\n"
+        "Pod/default/p fits on n1; nobody is preempted.\n\n1 unit placed\n"
     )
 
 
 def test_what_cannot_be_placed_is_told_why() -> None:
     cordoned = node("n2", unschedulable=True)
     assert text(node("n1", cpu="1"), cordoned, pod("a", cpu="1", node="n1", priority=9), pod("p", cpu="1")) == (
-        "Pod/default/p is unschedulable: of 2 nodes, 1 has insufficient cpu: 0 of the 1 it needs are free, "
+        "Pod/default/p is unschedulable: of 2 nodes, 1 has insufficient cpu: 0 of the 1 needed are free, "
         "and none of its pods may be preempted (1 is of higher priority); 1 is cordoned.\n"
         "\n"
         "  stays          on  by\n"
         "  Pod/default/a  n1  Priority  priority 9 is above 0, the preemptor's\n"
         "\n"
         "  not feasible\n"
-        "  n1            insufficient cpu: 0 of the 1 it needs are free, "
+        "  n1            insufficient cpu: 0 of the 1 needed are free, "
         "and none of its pods may be preempted (1 is of higher priority)\n"
         "  n2            cordoned\n"
         "\n"
@@ -82,7 +82,7 @@ def test_a_broken_budget_is_seen_in_the_table() -> None:
         "Pod/default/a and Pod/default/b make way for Pod/default/p on n1. "
         "For 1 of them that is a PDB violation.\n"
         "\n"
-        "  makes way      because\n"
+        "  victim         because\n"
         "  Pod/default/a  LowerPriority  priority 0 is below 5, the preemptor's\n"
         "  Pod/default/b  LowerPriority  priority 0 is below 5, the preemptor's; a PDB violation\n"
         "\n"
@@ -107,7 +107,7 @@ def test_hundreds_of_victims_are_grouped() -> None:
     assert text(roomy, *victims, pod("p", cpu="250", priority=9)) == (
         "Pod/default/v101, Pod/default/v103, Pod/default/v105 and 247 more make way for Pod/default/p on n1.\n"
         "\n"
-        "  250 make way                                                       because\n"
+        "  250 victims                                                        because\n"
         "  Pod/default/v101, Pod/default/v103, Pod/default/v105 and 97 more   LowerPriority  "
         "priority 1 is below 9, the preemptor's\n"
         "  Pod/default/v000, Pod/default/v002, Pod/default/v004 and 147 more  LowerPriority  "
@@ -126,7 +126,7 @@ def test_victims_of_many_priorities_are_grouped_by_rule() -> None:
     victims = [pod(f"v{number:02}", cpu="1", node="n1", priority=number) for number in range(40)]
     lines = text(node("n1", cpu="40"), *victims, pod("p", cpu="40", priority=99)).splitlines()
     assert lines[2:5] == [
-        "  40 make way                                                    because",
+        "  40 victims                                                     because",
         "  Pod/default/v39, Pod/default/v38, Pod/default/v37 and 37 more  LowerPriority  "
         "such as: priority 39 is below 99, the preemptor's",
         "",

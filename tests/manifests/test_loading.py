@@ -168,6 +168,13 @@ def test_what_has_no_namespace_is_in_the_default_one_unless_it_can_have_none() -
     assert loaded.objects[0].namespace == "default"
 
 
+def test_what_asks_for_a_name_is_given_the_same_each_time() -> None:
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {generateName: train-}\nspec: {containers: [{name: c}]}\n"
+    loaded = load_text("---\n".join([text, text]))
+    assert not loaded.problems
+    assert [entry.unit for entry in loaded.entries] == ["Pod/default/train-00001", "Pod/default/train-00002"]
+
+
 def test_the_same_object_twice_is_named_with_where_it_was_first() -> None:
     quota = {"podSets": [{"template": {"spec": pod()["spec"]}}]}
     groups = {"podGroupTemplates": [{"name": "g", "schedulingPolicy": {"basic": {}}}]}

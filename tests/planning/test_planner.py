@@ -128,7 +128,7 @@ def test_who_could_go_but_is_not_asked_is_told_why() -> None:
     assert spared(plan(small, now=NOW)) == {
         "Pod/default/low": (
             "NoHelp",
-            "preempting it would not help: n1 is too small: it has 2 of the 9 cpu it needs",
+            "preempting it would not help: n1 is too small: it has 2 of the 9 cpu needed",
         )
     }
 

@@ -364,6 +364,7 @@ def test_mistakes_name_document_and_field() -> None:
     assert wrong({"apiVersion": "v1", "kind": "Pod"}, settings=({"pdb": "Respct"},)) == [
         'request: document 2: $.pdb: found "Respct"; allowed: BestEffort, Respect; did you mean "Respect"?',
         "request: document 1: Pod: $.spec: missing; it must be an object",
+        "request: document 1: Pod: $.metadata.name: missing; every object needs a name, or a generateName",
     ]
     assert wrong(delete=("priorityclass/bath",)) == [
         'delete: there is no PriorityClass//bath among what was read; did you mean "PriorityClass//batch"?'

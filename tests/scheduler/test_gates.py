@@ -79,7 +79,7 @@ def test_a_binding_with_a_priority_waits_and_says_which_gate_would_help() -> Non
 
     async def off(plane: Plane) -> None:
         told = await _bindings(plane)
-        short = f"{unit} is unschedulable: m1 has insufficient room: it is short of 4 cpu for 1 replica"
+        short = f"{unit} is unschedulable: m1 has insufficient resources: it is short of 4 cpu for 1 replica"
         want: Answer = ("Unschedulable", [], f"{short}; it preempts nobody, because {turned_on(GATE)}.")
         assert told[unit] == want == (await planned(plane))[unit]
         record = await plane.store.get(BINDINGS, "high", "default")

@@ -42,7 +42,6 @@ _ELSEWHERE = (
     "already read from",  # about files: a server takes the second for a change of the first
     "a number with too many digits",  # no client could send it
     "in a circle",  # check blames all of them, the server whoever closes it
-    "$.metadata.creationTimestamp",  # the server says it, whatever is sent
     "$.metadata.namespace",  # whether there is such a namespace is asked first
     "PriorityClass//system-",  # it exists already
 )
@@ -79,6 +78,12 @@ FIELDS = [
     ("a label that is a boolean", obj("v1 Node").replace("{name: a}", "{name: a, labels: {a: true}}")),
     ("a controller that selects others", controller("Deployment", "selector: {matchLabels: {a: b}},", "{a: c}")),
     ("a controller that selects nothing", controller("ReplicaSet", "", "{}")),
+    ("no name, and more", job("restartPolicy: Always, containers: [{name: C}]").replace("{name: a}", "{}")),
+    ("a name that is to be given", job(BARE).replace("{name: a}", "{generateName: train-}")),
+    ("a namespace where there is none", obj("v1 Node").replace("{name: a}", "{name: a, namespace: default}")),
+    ("a time that is none", obj("v1 Node").replace("{name: a}", "{name: a, creationTimestamp: soon}")),
+    ("a namespace whose name is no label", obj("v1 Namespace", name="a_b")),
+    ("a policy whose spec is text", obj("policy.karmada.io/v1alpha1 PropagationPolicy", "spec: none")),
     ("a good pod", pod("restartPolicy: Never")),
     ("a good job", job(f"restartPolicy: Never, {BARE}")),
     ("a pod of a class that is there", documents(FIVE, pod("priorityClassName: five"))),
@@ -126,13 +131,13 @@ def checked(manifest: str) -> set[tuple[str, str]]:
     loaded = load_text(manifest, name="x.yaml")
     found = [*loaded.problems, *admit_all(loaded.entries, new=True)]
     return {
-        (problem.object.rpartition("/")[2], problem.field.removeprefix("$").removeprefix("."))
+        (problem.object.partition("/")[2].rpartition("/")[2], problem.field.removeprefix("$").removeprefix("."))
         for problem in found
-        if problem.severity == "error" and not _of_controllers(problem)
+        if problem.severity == "error" and not of_controllers(problem)
     }
 
 
-def _of_controllers(problem: Problem) -> bool:
+def of_controllers(problem: Problem) -> bool:
     """What a status means is for those to say who write it: the server leaves it out of a new object."""
     return problem.stage == "admission" and problem.field.startswith("$.status.")
 

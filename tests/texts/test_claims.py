@@ -69,7 +69,7 @@ ON_NODES: list[tuple[list[Claim], str]] = [
     ),
     (
         [NotReached(nodes=2, why="Cordoned"), HUGE],
-        "of 5 nodes, 2 are cordoned; 3 are too small; the largest, vm, has 2 of the 64 cpu it needs",
+        "of 5 nodes, 2 are cordoned; 3 are too small (the largest, vm, has 2 of the 64 cpu needed)",
     ),
     ([NotReached(nodes=1, why="Cordoned")], "the only node is cordoned"),
     ([NotReached(nodes=2, why="Taint")], "all 2 nodes are tainted, and the pod does not tolerate it"),
@@ -77,16 +77,16 @@ ON_NODES: list[tuple[list[Claim], str]] = [
 ONE_NODE: list[tuple[Claim, str]] = [
     (
         Insufficient(resource="cpu", needed=4000, free=1000, candidates=2, freed=3000, protected=(TWO_EQUAL,)),
-        "has insufficient cpu: 3 of the 4 it needs would be free even without all 2 pods that may be preempted "
+        "has insufficient cpu: 3 of the 4 needed would be free even without both pods that may be preempted "
         "(of the others, 2 are of equal priority)",
     ),
     (
         Insufficient(resource="cpu", needed=4000, free=1000, nominated=1),
-        "has insufficient cpu: 1 of the 4 it needs is free, and room is kept for 1 nominated pod",
+        "has insufficient cpu: 1 of the 4 needed is free, and room is kept for 1 nominated pod",
     ),
     (
         Insufficient(resource="cpu", needed=4000, free=2000, asked=False),
-        "has insufficient cpu: 2 of the 4 it needs are free",
+        "has insufficient cpu: 2 of the 4 needed are free",
     ),
     (
         Insufficient(resource="pods", needed=1, free=0, protected=(TWO_EQUAL,)),
@@ -104,12 +104,12 @@ ONE_NODE: list[tuple[Claim, str]] = [
     (BudgetRespected(pods=1), "is only to be had with a PDB violation, and budgets are respected"),
     (
         NotTogether(rule="NeverBelowGuarantee", queue="root.a"),
-        "is not to be freed: not all pods there that may be preempted may go together: "
+        "is not to be freed: the pods there that may be preempted may not all go: "
         "root.a would fall below its guarantee (law 2)",
     ),
     (
         ClusterShort(cluster="m1", replicas=2, missing={"cpu": 3000}, candidates=1),
-        "has insufficient room: it is short of 3 cpu for 2 replicas, "
+        "has insufficient resources: it is short of 3 cpu for 2 replicas, "
         "even without the one binding that may be preempted",
     ),
     (ClusterOut(cluster="m1", why="NotReady"), "is not ready"),
@@ -144,7 +144,7 @@ QUOTA: list[tuple[list[Claim], str]] = [
     ([SHORT], "2 of 2 cpu on default used in team-a, 1 needed; nothing to borrow in cohort c"),
     (
         [WorkloadsStay(candidates=0, protected=(Protected("PreemptionPolicy", 2),))],
-        "no workload may be preempted (2 are not reached by the preemption policy)",
+        "no workload may be preempted (2 are not allowed by its preemption policy)",
     ),
     ([NotCovered(queue="team-a", resources=("nvidia.com/gpu",))], "team-a has no quota for nvidia.com/gpu"),
     (

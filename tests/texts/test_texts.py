@@ -73,7 +73,7 @@ def test_no_reason_is_without_words() -> None:
 
 
 DECISIONS = [
-    (texts.pods.fits(P, "n1"), "Pod/default/p fits on n1; nobody has to make way."),
+    (texts.pods.fits(P, "n1"), "Pod/default/p fits on n1; nobody is preempted."),
     (texts.pods.preempts(P, "n1", [A], 0), "Pod/default/a makes way for Pod/default/p on n1."),
     (texts.pods.preempts(P, "n1", [A, B], 0), "Pod/default/a and Pod/default/b make way for Pod/default/p on n1."),
     (
@@ -116,18 +116,18 @@ DECISIONS = [
 ]
 EXPLANATIONS = [
     (texts.explanations.not_chosen(A, "why"), "Pod/default/a stays: why."),
-    (texts.explanations.makes_way(A, "why"), "Pod/default/a does make way: why."),
-    (texts.explanations.nobody_has_to(P), "nobody has to make way for Pod/default/p"),
+    (texts.explanations.makes_way(A, "why"), "Pod/default/a is a victim: why."),
+    (texts.explanations.nobody_has_to(P), "nobody is preempted for Pod/default/p"),
     (texts.explanations.cost_elsewhere("why", "n2", [B]), "why (on n2 it would have been Pod/default/b)"),
-    (texts.explanations.has_to_make_way(A, P, "why"), "Pod/default/a has to make way for Pod/default/p: why."),
-    (texts.explanations.stays_for(A, [P], ["why"]), "Pod/default/a does not make way for Pod/default/p: why."),
+    (texts.explanations.has_to_make_way(A, P, "why"), "Pod/default/a would be preempted by Pod/default/p: why."),
+    (texts.explanations.stays_for(A, [P], ["why"]), "Pod/default/a would not be preempted by Pod/default/p: why."),
     (
         texts.explanations.stays_for(A, [P, B], ["why", "how"]),
-        "Pod/default/a does not make way for Pod/default/p and Pod/default/b: for Pod/default/p, why.",
+        "Pod/default/a would not be preempted by Pod/default/p and Pod/default/b: for Pod/default/p, why.",
     ),
     (texts.pods.not_asked("n9", exists=False), "it runs on n9, which does not exist"),
     (texts.pods.not_asked("n1", exists=True), "it runs on n1, where nobody was looked at"),
-    (texts.explanations.NOBODY_ASKS, "Nobody who is pending needs anyone to make way."),
+    (texts.explanations.NOBODY_ASKS, "Nobody who is pending has to preempt anybody."),
     (texts.pods.marked(A, "Why", "words"), "Pod/default/a is marked for disruption (Why): words"),
     (texts.pods.marked(A, "Why", ""), "Pod/default/a is marked for disruption (Why)."),
     (texts.questions.names_the_preemptor(A), "Pod/default/a is the one in question; it cannot make way for itself"),
@@ -149,7 +149,7 @@ EQUAL = Protected("EqualPriority", 2)
 GROUPS = [
     (
         texts.groups.group_fits(G, 3, 4),
-        "PodGroup/default/g fits: 3 of its 4 waiting pods can be placed; nobody has to make way.",
+        "PodGroup/default/g fits: 3 of its 4 waiting pods can be placed; nobody is preempted.",
     ),
     (
         texts.groups.group_preempts(G, 2, 2, [A], 1),

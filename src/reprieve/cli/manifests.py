@@ -42,7 +42,11 @@ def read_manifests(paths: Iterable[str], namespace: str | None = None, *, warn: 
     documents, loaded = _read(paths, warn=warn)
     if loaded.unknown:
         raise BadUsage("\n".join(texts.ignored_kind(name) for name in loaded.unknown))
-    found = [_placed(data, namespace) for document in documents for data in _objects(document)]
+    objects = [data for document in documents for data in _objects(document)]
+    named = ((data["kind"], data.get("metadata") or {}) for data in objects)
+    if nameless := [(kind, metadata) for kind, metadata in named if not metadata.get("name")]:
+        raise BadUsage("\n".join(texts.needs_a_name(kind, metadata["generateName"]) for kind, metadata in nameless))
+    found = [_placed(data, namespace) for data in objects]
     return sorted(found, key=_rank)
 
 

@@ -21,12 +21,14 @@ Group = TypeVar("Group", bound=Hashable)
 def show_result(result: Result) -> str:
     """A whole answer: a few decisions in full, many as a table; of a cycle also what was placed and what waits."""
     decisions = result.decisions
-    parts = [texts.tables.NOTHING_PENDING] if not decisions else []
+    parts = [texts.tables.NOTHING_PENDING] if not decisions and not result.pending else []
     if len(decisions) <= _MOST_IN_FULL:
         parts += ("\n".join(show_decision(decision)) for decision in decisions)
     else:
         parts.append("\n".join(_overview(decisions)))
-    if result.order:
+    if result.pending:
+        parts.append("\n".join(_without_turn([*result.pending.values()])))
+    if result.order or result.pending:
         victims = sum(len(decision.victims) for decision in decisions)
         after = sum(decision.outcome == "Preempt" for decision in decisions if decision.preemptor in result.left)
         parts.append(texts.tables.cycle_summary(len(result.admitted), len(result.left), victims, after))
@@ -37,6 +39,12 @@ def _overview(decisions: Sequence[Decision]) -> Iterator[str]:
     rows = [(shown(made.preemptor), made.outcome, made.domain or "", _units(made.victims)) for made in decisions]
     yield from table(texts.tables.CYCLE_COLUMNS, rows, most=_MOST_LINES)
     yield texts.tables.MORE_IN_FULL
+
+
+def _without_turn(sentences: Sequence[str]) -> Iterator[str]:
+    yield from sentences[:_MOST_ROWS]
+    if len(sentences) > _MOST_ROWS:
+        yield texts.parts.and_more(len(sentences) - _MOST_ROWS)
 
 
 def show_decision(decision: Decision) -> Iterator[str]:
@@ -68,7 +76,7 @@ def _victims(decision: Decision) -> Iterator[str]:
     if len(groups) > _MOST_ROWS:
         groups = grouped(((victim["reason"], ""), victim) for victim in decision.victims)
     rows = [(_units(victims), rule, message or _example(victims)) for (rule, message), victims in groups.items()]
-    yield from table((texts.tables.so_many_make_way(len(decision.victims)), *texts.tables.VICTIM_COLUMNS[1:]), rows)
+    yield from table((texts.tables.so_many_victims(len(decision.victims)), *texts.tables.VICTIM_COLUMNS[1:]), rows)
 
 
 def _because(victim: dict[str, Any]) -> tuple[str, str]:

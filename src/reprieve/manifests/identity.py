@@ -6,11 +6,12 @@ import msgspec
 
 from reprieve.manifests.kinds import READERS, written_name
 from reprieve.manifests.meta import Reader
-from reprieve.manifests.problems import Origin, did_you_mean
+from reprieve.manifests.problems import Finding, Origin, did_you_mean
 from reprieve.manifests.resource import group_of
 from reprieve.manifests.yunikorn import QUEUES_FILE, QueueConfiguration
 
 DEFAULT_NAMESPACE = "default"
+NAMELESS = Finding("$.metadata.name", "missing", "every object needs a name, or a generateName")
 QUEUES = Reader("", "QueueConfiguration", QueueConfiguration)
 
 
@@ -57,6 +58,12 @@ def implied_type(api_version: str, kind: str) -> tuple[str, str]:
 def type_of(data: dict[str, Any], implied: tuple[str, str]) -> tuple[Any, Any]:
     """What an object says it is; an item of a `PodList` need not say it."""
     return data.get("apiVersion") or implied[0], data.get("kind") or implied[1]
+
+
+def is_nameless(data: dict[str, Any]) -> bool:
+    """Whether an object has no name and asks for none; what is no name at all is another mistake."""
+    metadata = data.get("metadata") or {}
+    return isinstance(metadata, dict) and not metadata.get("name") and not metadata.get("generateName")
 
 
 def meant_kind(api_version: str, kind: str) -> str:

@@ -86,6 +86,7 @@ _PEEK = msgspec.json.Decoder(_TypeMeta)
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw] | None)
 _NO_ITEMS = Finding("$.items", "not a list", "it must be a list of objects")
 _TOLD_EVERY = 1000
+_LONGEST_BASE = 58
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # An item that says what it is, as kubectl writes it. Without this the last reader would take it for one of its own.
 _NAMED = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"[^"]*"\s*,\s*"kind"\s*:')
@@ -99,6 +100,7 @@ class _Loader:
         self._minds = minds
         self._seen: dict[tuple[str, str], Origin] = {}
         self._last: Reader | None = None
+        self._names = 0
 
     def read(self, documents: Iterable[Document]) -> Loaded:
         with no_garbage_collection():
@@ -217,6 +219,8 @@ class _Loader:
             data = drop_nulls(data)
             findings = diagnose(data, reader)
             if findings:
+                if reader is not identity.QUEUES and identity.is_nameless(data):
+                    findings.append(identity.NAMELESS)
                 self._report(origin, name, findings)
                 return self._served(data, reader, origin, name, {finding.field for finding in findings})
             written = reader.convert(data)
@@ -242,17 +246,25 @@ class _Loader:
             self.loaded.entries.append(entry)
             return None
         metadata = written.metadata
+        if not metadata.name and not metadata.generate_name:
+            return self._report(origin, identity.label(written.kind, {}), [identity.NAMELESS])
         if not metadata.name:
-            finding = Finding("$.metadata.name", "missing", "every object needs a name")
-            return self._report(origin, identity.label(written.kind, {}), [finding])
-        if not metadata.namespace and NAMESPACED[written.kind]:
-            metadata = msgspec.structs.replace(metadata, namespace=identity.DEFAULT_NAMESPACE)
+            metadata = msgspec.structs.replace(metadata, name=self._generated(metadata.generate_name))
+        if bool(metadata.namespace) != NAMESPACED[written.kind]:
+            place = identity.DEFAULT_NAMESPACE if NAMESPACED[written.kind] else ""
+            metadata = msgspec.structs.replace(metadata, namespace=place)
+        if metadata is not written.metadata:
             written = msgspec.structs.replace(written, metadata=metadata)
         entry = LoadedObject(reader.internal(written), written, origin)
         first = self._is_first(entry, "$.metadata.name")
         self.loaded.entries.append(entry)
         if first and type(written) is ConfigMap and written.name == yunikorn.CONFIG_MAP:
             self._queues(written, entry)
+
+    def _generated(self, base: str) -> str:
+        """A name as a server would give one, but the same each time."""
+        self._names += 1
+        return f"{base[:_LONGEST_BASE]}{self._names:05}"
 
     def _is_first(self, entry: LoadedObject, path: str) -> bool:
         first = self._seen.setdefault(entry.key, entry.origin)

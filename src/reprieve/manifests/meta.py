@@ -42,6 +42,7 @@ class OwnerReference(Model):
 
 class ObjectMeta(Model):
     name: str = ""
+    generate_name: str = ""
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""

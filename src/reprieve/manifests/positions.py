@@ -7,10 +7,11 @@ gone through once more, for all fields of a document at once; what nobody asked 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import yaml
-from yaml import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
+from yaml import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from reprieve.manifests.shapes import Path
 from reprieve.manifests.yaml_reader import PARSER, scalar, split
@@ -18,6 +19,9 @@ from reprieve.manifests.yaml_reader import PARSER, scalar, split
 _STEP = re.compile(r'\.(?P<name>[^.\["]+)|\[(?P<index>\d+)\]|\["(?P<key>.*?)"\](?=[.\[]|$)')
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str)
+_MERGE = "<<"
+_MOST_KEPT = 4_000_000
+"""Characters of a document up to which anchors are followed: that takes the whole of it in memory."""
 _UNREADABLE = (ValueError, LookupError, RecursionError, yaml.YAMLError)
 
 Wanted = dict[str | int, Any]
@@ -79,10 +83,33 @@ def _in_yaml(text: str, document: int, wanted: Wanted, found: dict[Path, Positio
 
 
 class _YamlSearch:
+    """An alias, and what a merge key brings, is looked for where its anchor is: that is where it is written."""
+
     def __init__(self, chunk: str, first_line: int, found: dict[Path, Position]) -> None:
-        self._next: Callable[[], Any] = PARSER(chunk).get_event
+        self._parse: Callable[[], Any] = PARSER(chunk).get_event
+        self._kept: list[Any] | None = [] if "&" in chunk and len(chunk) < _MOST_KEPT else None
+        self._at = 0
+        self._anchors: dict[str, int] = {}
         self._first_line = first_line
         self._found = found
+
+    def _next(self) -> Any:
+        if self._kept is None:
+            return self._parse()
+        if self._at == len(self._kept):
+            event = self._parse()
+            if type(event) is not AliasEvent and getattr(event, "anchor", None):
+                self._anchors[event.anchor] = self._at
+            self._kept.append(event)
+        self._at += 1
+        return self._kept[self._at - 1]
+
+    @contextmanager
+    def _anchored(self, alias: Any) -> Iterator[Any]:
+        """What an alias stands for, to be read on from there."""
+        back, self._at = self._at, self._anchors[alias.anchor]
+        yield self._next()
+        self._at = back
 
     def document(self, path: Path, wanted: Wanted) -> None:
         self._next()  # the stream starts
@@ -96,6 +123,10 @@ class _YamlSearch:
 
     def _value(self, event: Any, line: int, path: Path, wanted: Wanted) -> None:
         """`line`: where the key of the value is, or the value itself."""
+        if type(event) is AliasEvent and event.anchor in self._anchors:
+            with self._anchored(event) as written:
+                self._value(written, line, path, wanted)
+            return
         if type(event) is not ScalarEvent:
             self._found[path] = Position(line)
             self._parts(event, path, wanted)
@@ -106,13 +137,36 @@ class _YamlSearch:
 
     def _parts(self, event: Any, path: Path, wanted: Wanted) -> None:
         if type(event) is MappingStartEvent:
+            merged, own = [], set()
             while type(key := self._next()) is not MappingEndEvent:
-                self._part(key.value, self._next(), self._line(key), path, wanted)
+                if (name := getattr(key, "value", "")) == _MERGE and _MERGE not in wanted:
+                    merged += self._aliases(self._next())
+                else:
+                    own.add(name)
+                    self._part(name, self._next(), self._line(key), path, wanted)
+            self._merge(merged, path, {step: branch for step, branch in wanted.items() if step not in own})
         elif type(event) is SequenceStartEvent:
             index = 0
             while type(item := self._next()) is not SequenceEndEvent:
                 self._part(index, item, self._line(item), path, wanted)
                 index += 1
+
+    def _aliases(self, event: Any) -> list[Any]:
+        """What a merge key names: one alias, or a list of them."""
+        if type(event) is not SequenceStartEvent:
+            self._skip(event)
+            return [event]
+        found = []
+        while type(item := self._next()) is not SequenceEndEvent:
+            found += self._aliases(item)
+        return found
+
+    def _merge(self, aliases: list[Any], path: Path, wanted: Wanted) -> None:
+        """What an object does not say itself it has from the first that says it."""
+        for alias in reversed(aliases) if wanted else ():
+            if type(alias) is AliasEvent and alias.anchor in self._anchors:
+                with self._anchored(alias) as written:
+                    self._parts(written, path, wanted)
 
     def _part(self, step: str | int, event: Any, line: int, path: Path, wanted: Wanted) -> None:
         if step in wanted:

@@ -50,6 +50,14 @@ def listening(tell: Tell) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Nobody is told: what is read from now on is not what somebody waits for."""
+    told(None)
+    with listening(lambda _: None):
+        yield
+
+
 def told(reading: Reading | None) -> None:
     """Say how far it is, to whoever listens; None: be still."""
     tell = _LISTENER.get()

@@ -15,7 +15,6 @@ RestartPolicy = Literal["Always", "OnFailure", "Never"]
 
 
 class Metadata(ObjectMeta):
-    generate_name: str = ""
     finalizers: tuple[str, ...] = ()
 
 

@@ -5,7 +5,7 @@ from msgspec import inspect
 from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, yunikorn
 
 _NAMES: dict[type, str] = {
-    meta.ObjectMeta: "generateName generation finalizers managedFields selfLink",
+    meta.ObjectMeta: "generation finalizers managedFields selfLink",
     meta.OwnerReference: "blockOwnerDeletion",
     meta.Condition: "observedGeneration lastProbeTime lastHeartbeatTime lastUpdateTime",
     meta.Taint: "timeAdded",

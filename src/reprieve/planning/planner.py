@@ -157,6 +157,8 @@ class Planner:
                 (result.admitted if one.plan.outcome == "Fits" else left).append(one.preemptor.unit)
         result.order.extend(taken)
         result.left.extend(dict.fromkeys(unit for unit in left if unit not in result.admitted))
+        said = {str(unit): sentence for entry in entries for unit, sentence in entry.without_turn().items()}
+        result.pending.update({unit: said[unit] for unit in result.left if unit in said and unit not in taken})
 
     def _withdraw(self, units: Sequence[str], result: Result) -> None:
         """What was decided for these in this cycle is void."""
@@ -166,4 +168,4 @@ class Planner:
 
     def _result(self, decisions: list[Decision], priorities: dict[Any, dict[str, Any]] | None = None) -> Result:
         now = self.now.isoformat().replace("+00:00", "Z")
-        return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {}, self.errors)
+        return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {}, {}, self.errors)

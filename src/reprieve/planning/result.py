@@ -45,6 +45,8 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     """Quota workloads that were admitted: unit, pod set, resource, flavor."""
     counts: dict[str, dict[str, int]] = {}
     """Quota workloads that were admitted: unit, pod set, pods."""
+    pending: dict[str, str] = {}
+    """Why units wait that had no turn in the cycle: no queue takes them, or others are before them."""
     errors: int = 0
     """How many of the warnings are errors to `reprieve check`: an API server would refuse what they are about."""
 

@@ -130,6 +130,10 @@ class Entry(ABC):
     def known(self, asked: Asked) -> Known | None:  # noqa: ARG002 - nothing more to tell
         return None
 
+    def without_turn(self) -> Mapping[UnitName, str]:
+        """Who waits and may have no turn in a cycle, and why, in a sentence."""
+        return {}
+
     def names(self) -> Iterable[UnitName]:
         """All units that could be asked about."""
         return ()

@@ -101,7 +101,10 @@ def of_target(data: dict[str, Any], target: PathTarget) -> dict[str, Any]:
     """An object as it belongs on a path: its kind, version, name and namespace filled in, and refused when others."""
     kind = check_type(data, target.resource.kind, target.api_version)
     metadata = dict(metadata_of(data))
-    _agree(metadata, "namespace", target.namespace, texts.wrong_namespace)
+    if target.resource.namespaced:
+        _agree(metadata, "namespace", target.namespace, texts.wrong_namespace)
+    else:
+        metadata.pop("namespace", None)  # as Kubernetes does: it lives in none, whatever it says
     if target.name:
         _agree(metadata, "name", target.name, texts.wrong_name)
     return {**kind, **{key: value for key, value in data.items() if key not in kind}, "metadata": metadata}

@@ -40,6 +40,7 @@ def of_write(call: Call, data: Mapping[str, Any]) -> list[str]:
     """Features that an object asks for and that are switched off."""
     kind, settings = call.target.resource.kind, call.plane.settings
     needed = [_GATES[kind]] if kind in _GATES else []
-    if kind in _POLICIES and (data.get("spec") or {}).get("schedulePriority"):
+    spec = data.get("spec")
+    if kind in _POLICIES and isinstance(spec, dict) and spec.get("schedulePriority"):
         needed += _OF_POLICIES
     return [texts.without_gate(kind, is_off(gate)) for gate in needed if not settings.gate(gate)]

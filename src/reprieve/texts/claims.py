@@ -16,9 +16,9 @@ UNREACHABLE = {
     "Cordoned": "cordoned",
     "Taint": "tainted, and the pod does not tolerate it",
     "OtherNode": "not the node it names",
-    "NodeAffinity": "not what its node selector or affinity asks for",
+    "NodeAffinity": "not matched by its node selector or affinity",
     "Gone": "gone",
-    "MissingNeighbours": "without the topology key or the pods nearby that it requires",
+    "MissingNeighbours": "without the topology key or the pods nearby that its affinity requires",
     "OutsideDomain": "outside the topology domain",
     "NoSuchNode": "not there: no such node exists",
 }
@@ -86,9 +86,8 @@ def obstacle(claim: Claim) -> str:
 def _too_small(claim: TooSmall) -> str:
     if claim.resource == PODS:
         return "too small: it takes no pods" if claim.nodes == 1 else "too small: they take no pods"
-    has, needed = print_amount(claim.resource, claim.has), amount(claim.resource, claim.needed)
-    largest = f"; the largest, {claim.node}," if claim.nodes > 1 else ""
-    return f"too small{largest or ':'} {'it ' if not largest else ''}has {has} of the {needed} it needs"
+    has = f"has {print_amount(claim.resource, claim.has)} of the {amount(claim.resource, claim.needed)} needed"
+    return f"too small: it {has}" if claim.nodes == 1 else f"too small (the largest, {claim.node}, {has})"
 
 
 def _insufficient(claim: Insufficient) -> str:
@@ -102,8 +101,8 @@ def _free(claim: Insufficient) -> str:
     most = "at most " if claim.nodes > 1 else ""
     free, freed, needed = (print_amount(claim.resource, units) for units in (claim.free, claim.freed, claim.needed))
     if claim.candidates:
-        return f"{most}{freed} of the {needed} it needs would be free{_even_without(claim)}"
-    return f"{most}{free} of the {needed} it needs {_are(free)} free{_once_left(claim)}{_none_may_go(claim)}"
+        return f"{most}{freed} of the {needed} needed would be free{_even_without(claim)}"
+    return f"{most}{free} of the {needed} needed {_are(free)} free{_once_left(claim)}{_none_may_go(claim)}"
 
 
 def _once_left(claim: Insufficient) -> str:
@@ -130,7 +129,8 @@ def _none_may_go(claim: Insufficient) -> str:
         return ""
     if claim.protected:
         whose = "its pods" if claim.nodes == 1 else "their pods"
-        return f", and none of {whose} may be preempted ({protected(claim.protected)})"
+        kept = f"; room is kept for {count(claim.nominated, 'nominated pod')}" if claim.nominated else ""
+        return f", and none of {whose} may be preempted ({protected(claim.protected)}{kept})"
     if claim.nominated:
         return f", and room is kept for {count(claim.nominated, 'nominated pod')}"
     return ", and no pods run there that could be preempted"
@@ -170,11 +170,11 @@ def _left_alone(claim: claims.LeftAlone) -> str:
 def _not_together(claim: claims.NotTogether) -> str:
     one_side = "victims are from inside the queue whose guarantee is claimed or from outside, never both (law 4)"
     why = f"{claim.queue} would fall below its guarantee (law 2)" if claim.queue else one_side
-    return f"not to be freed: not all pods there that may be preempted may go together: {why}"
+    return f"not to be freed: the pods there that may be preempted may not all go: {why}"
 
 
 def _cluster_short(claim: claims.ClusterShort) -> str:
-    short = f"insufficient room: it is short of {_amounts(claim.missing)} for {count(claim.replicas, 'replica')}"
+    short = f"insufficient resources: it is short of {_amounts(claim.missing)} for {count(claim.replicas, 'replica')}"
     if claim.candidates is None:
         return short
     if not claim.candidates:
@@ -188,10 +188,10 @@ _CLUSTERS = {
     "NotReady": "not ready",
     "WithoutApi": "without the API of the resource",
     "Taint": "tainted, and the binding does not tolerate it",
-    "NotMeant": "not what its cluster affinity asks for",
+    "NotMeant": "not matched by its cluster affinity",
     "BreaksSpread": "not enough for the spread constraints, whoever is preempted",
     "FixedUnderSpread": "not to be freed: replicas with a fixed place preempt nobody under spread constraints",
-    "Enough": "not the obstacle: another cluster that it needs has insufficient room",
+    "Enough": "not the obstacle: another cluster that it needs has insufficient resources",
     "WithoutPart": "given none of the replicas that are missing",
     "LaterGroup": "of a later affinity group, and an earlier one is enough",
 }
@@ -220,7 +220,7 @@ _VERBS = {kind: ("has", "have") if kind in _HAVE else ("is", "are") for kind in 
 
 def _gang_short(claim: claims.GangShort) -> str:
     gone = "" if not claim.asked else " even without all pods that may be preempted"
-    return f"places for {claim.placed} of the {claim.required} pods it needs{gone}"
+    return f"places for {claim.placed} of the {claim.required} pods needed{gone}"
 
 
 def _member(claim: claims.MemberTooLarge) -> str:

@@ -86,6 +86,11 @@ def ignored_kind(name: str) -> str:
     return f"{name} is not a kind that is stored; nothing was changed"
 
 
+def needs_a_name(kind: str, base: str) -> str:
+    """For what would be made anew each time."""
+    return f"{kind} has generateName {base} and no name: give it one, or it would be another one each time"
+
+
 def queue_file(file: str) -> str:
     return f"{file}: a queue configuration is applied inside a ConfigMap, as its data of the name queues.yaml"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from reprieve.texts.parts import listed
 
-NOBODY_ASKS = "Nobody who is pending needs anyone to make way."
+NOBODY_ASKS = "Nobody who is pending has to preempt anybody."
 
 
 def not_chosen(unit: str, why: str) -> str:
@@ -12,7 +12,7 @@ def not_chosen(unit: str, why: str) -> str:
 
 
 def makes_way(unit: str, why: str) -> str:
-    return f"{unit} does make way: {why}."
+    return f"{unit} is a victim: {why}."
 
 
 def stayed(unit: str, why: str) -> str:
@@ -30,7 +30,7 @@ def was_preemptor(unit: str) -> str:
 
 
 def nobody_has_to(preemptor: str) -> str:
-    return f"nobody has to make way for {preemptor}"
+    return f"nobody is preempted for {preemptor}"
 
 
 def cost_elsewhere(why: str, domain: str, victims: Sequence[str]) -> str:
@@ -39,10 +39,10 @@ def cost_elsewhere(why: str, domain: str, victims: Sequence[str]) -> str:
 
 
 def has_to_make_way(unit: str, preemptor: str, why: str) -> str:
-    return f"{unit} has to make way for {preemptor}: {why}."
+    return f"{unit} would be preempted by {preemptor}: {why}."
 
 
 def stays_for(unit: str, preemptors: Sequence[str], reasons: Sequence[str]) -> str:
     """Why it does not make way for one or more; where the reasons differ, the first stands for the others."""
     why = reasons[0] if len(set(reasons)) == 1 else f"for {preemptors[0]}, {reasons[0]}"
-    return f"{unit} does not make way for {listed(preemptors)}: {why}."
+    return f"{unit} would not be preempted by {listed(preemptors)}: {why}."

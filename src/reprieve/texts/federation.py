@@ -17,7 +17,7 @@ JOB_FINISHED = "the Job that is bound has finished, and uses nothing any more"
 
 
 def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
-    return f"{shown(unit)} is scheduled to {listed(clusters)} already; nobody has to make way."
+    return f"{shown(unit)} is scheduled to {listed(clusters)} already; nobody is preempted."
 
 
 NOT_RELATED = "it is in none of the clusters in question"
@@ -32,7 +32,7 @@ def whereabouts(unit: str, clusters: Sequence[str]) -> str:
 
 
 def fits(unit: str, division: Mapping[str, int]) -> str:
-    return f"{shown(unit)} fits in {places(division)}; nobody has to make way."
+    return f"{shown(unit)} fits in {places(division)}; nobody is preempted."
 
 
 def preempts(

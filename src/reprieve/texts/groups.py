@@ -9,7 +9,7 @@ from reprieve.texts.parts import count, listed
 
 
 def group_fits(group: str, placed: int, members: int) -> str:
-    return f"{group} fits: {placed} of its {count(members, 'waiting pod')} can be placed; nobody has to make way."
+    return f"{group} fits: {placed} of its {count(members, 'waiting pod')} can be placed; nobody is preempted."
 
 
 def group_preempts(group: str, placed: int, members: int, units: Sequence[str], pods: int) -> str:

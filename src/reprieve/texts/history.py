@@ -48,6 +48,14 @@ def came_later(unit: str, first: str) -> str:
     return f"{unit} was not there yet: it came at {clock_time(first)}, after this decision."
 
 
+def gone_before(unit: str, state: str, since: str) -> str:
+    return f"{unit} was not there any more: {state} at {clock_time(since)}, before this decision."
+
+
+def never_seen(unit: str) -> str:
+    return f"Nothing is known about {unit}: the history has no such unit."
+
+
 def earlier_one(unit: str, first: str) -> str:
     return f"That was an earlier {unit}: the one of today came at {clock_time(first)}."
 
@@ -65,7 +73,7 @@ def of_itself(unit: str) -> str:
 
 def attempts_of(unit: str, attempts: Sequence[Mapping[str, str]]) -> str:
     """What something was tried as, one after the other or side by side, each with what became of it."""
-    one_by_one = all(later["first"] >= _end(each) for each, later in pairwise(attempts))
+    one_by_one = all(later["first"] >= end_of(each) for each, later in pairwise(attempts))
     kinds = {each["unit"].partition("/")[0] for each in attempts}
     what = "attempt" if one_by_one else "pod" if kinds == {"Pod"} else "unit"
     shown = ", ".join(f"{each['unit']} ({each['state']})" for each in attempts[-_MOST_ATTEMPTS:])
@@ -73,7 +81,7 @@ def attempts_of(unit: str, attempts: Sequence[Mapping[str, str]]) -> str:
     return f"{unit}: {count(len(attempts), what)}{last}: {shown}"
 
 
-def _end(attempt: Mapping[str, str]) -> str:
+def end_of(attempt: Mapping[str, str]) -> str:
     """When it was over; one that is not ends after all others."""
     return attempt["since"] if attempt["state"] in ("preempted", "succeeded", "failed", "deleted") else _NEVER
 

@@ -11,8 +11,8 @@ def count(number: int, what: str) -> str:
 
 
 def every(number: int, one: str, several: str) -> str:
-    """`the one pod there`, `all 3 pods there`."""
-    return f"the one {one}" if number == 1 else f"all {number} {several}"
+    """`the one pod there`, `both pods there`, `all 3 pods there`."""
+    return f"the one {one}" if number == 1 else f"both {several}" if number == 2 else f"all {number} {several}"
 
 
 def moment(microseconds: int) -> str:

@@ -10,7 +10,7 @@ PDB_VIOLATION = "a PDB violation"
 
 
 def fits(unit: str, node: str) -> str:
-    return f"{unit} fits on {node}; nobody has to make way."
+    return f"{unit} fits on {node}; nobody is preempted."
 
 
 def preempts(unit: str, node: str, victims: Sequence[str], violations: int) -> str:

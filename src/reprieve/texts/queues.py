@@ -85,7 +85,7 @@ def quota_lowered(queue: str, victims: Sequence[str]) -> str:
 
 
 def quota_kept(queue: str) -> str:
-    return f"{queue} is within its maximum: nobody has to make way."
+    return f"{queue} is within its maximum: nobody is preempted."
 
 
 def quota_delayed(queue: str, due: int) -> str:

@@ -25,7 +25,7 @@ NOT_RELATED = "its queue is in another cohort, and what it uses is of no help"
 
 
 def quota_fits(unit: str, queue: str, flavors: str) -> str:
-    return f"{unit} fits in {queue}: {flavors}; nobody has to make way."
+    return f"{unit} fits in {queue}: {flavors}; nobody is preempted."
 
 
 def quota_preempts(unit: str, queue: str, victims: Sequence[str], takings: Sequence[str]) -> str:
@@ -109,7 +109,7 @@ def _stay(claim: WorkloadsStay) -> str:
 # What protects workloads, each for one and for several.
 _PROTECTED = {
     "WithinNominalQuota": ("is in a queue within its nominal quota", "are in queues within their nominal quota"),
-    "PreemptionPolicy": ("is not reached by the preemption policy", "are not reached by the preemption policy"),
+    "PreemptionPolicy": ("is not allowed by its preemption policy", "are not allowed by its preemption policy"),
     "QueueClosed": ("is in a queue that is stopped", "are in queues that are stopped"),
     "Claimed": ("is a victim of another workload already", "are victims of another workload already"),
     "MadeWayBefore": ("made way for it before", "made way for it before"),
@@ -146,6 +146,11 @@ def already_admitted(unit: str, queue: str) -> str:
 
 def no_queue(unit: str, claim: Claim) -> str:
     return f"{unit} stays pending: {_NO_QUEUE[type(claim)](claim)}"
+
+
+def waits_for_its_turn(unit: str) -> str:
+    """For who is behind others in its queue."""
+    return f"{unit} stays pending: workloads before it in its queue have their turn first."
 
 
 def _missing(claim: QueueMissing) -> str:

@@ -19,7 +19,7 @@ CRITERIA = {
     "FewestVictims": "it has the fewest victims",
     "NearestQueues": "the queues of its victims are nearest in the tree",
     "LatestStart": "its most important victims started last",
-    "TieBreak": "all else is equal, and it is the oldest node, then the first by name",
+    "TieBreak": "all else is equal, and the oldest node comes first, then the first by name",
     "FirstByName": "all else is equal, and it is the first by name",
     "EveryClusterNeeded": "its replicas have a fixed place in each of them",
     "SeveralClusters": "no single cluster could be freed enough",
@@ -117,8 +117,10 @@ _NOT_IN_NUMBERS = "what it tolerates in something other than numbers"
 _PRIORITIES = "priority {priority}, the preemptor's {preemptor_priority}"
 _BEFORE_IT: str = "without those asked before it, "
 _WITHIN_QUOTA: str = "{queue} is within its nominal quota"
-_NEVER = "the preemptor's queue may not preempt in {queue}"
-_BEYOND_POLICY = "the policy {policy} does not reach priority {priority} in {queue} from {preemptor_priority}"
+_NEVER = "the preemption policy of the preemptor's queue is Never for {queue}"
+_BEYOND_POLICY = (
+    "the preemption policy {policy} does not let priority {preemptor_priority} preempt {priority} in {queue}"
+)
 _SMALLER = "without it {queue} would have a smaller share than {preemptor_queue} would have"
 _NO_LARGER = "{queue} has no larger share than {preemptor_queue} would have"
 

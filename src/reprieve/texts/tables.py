@@ -4,7 +4,7 @@ from reprieve.texts.parts import count
 
 NOTHING_PENDING = "Nothing is pending: there is nothing to decide."
 PLACE_COLUMNS = ("gets a place", "on")
-VICTIM_COLUMNS = ("makes way", "because", "")
+VICTIM_COLUMNS = ("victim", "because", "")
 ELSEWHERE_COLUMNS = ("alternative", "victims", "PDB violations", "")
 SPARED_COLUMNS = ("stays", "on", "by", "")
 OBSTACLE_COLUMNS = ("not feasible", "")
@@ -24,8 +24,8 @@ def cycle_summary(placed: int, waiting: int, victims: int, after: int) -> str:
     return "; ".join(parts) or "nothing to do"
 
 
-def so_many_make_way(number: int) -> str:
-    return f"{number} make way"
+def so_many_victims(number: int) -> str:
+    return f"{number} victims"
 
 
 def so_many_stay(number: int) -> str:

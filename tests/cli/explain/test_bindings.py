@@ -24,10 +24,10 @@ def explained(unit: str, *more: str) -> str:
         ("ranking-deployment", "stays: priority 1000 is equal to 1000, the preemptor's."),
         (
             "captions-job",
-            "stays: preempting it would not help: frankfurt has insufficient room: it is short of 4 nvidia.com/gpu",
+            "stays: preempting it would not help: frankfurt has insufficient resources: it is short of 4 ",
         ),
         ("forecast-job", "stays: dublin was chosen instead: it has the fewest victims (on oslo it would have been"),
-        ("speech-job", "does make way: priority 100 is below 1000, the preemptor's."),
+        ("speech-job", "is a victim: priority 100 is below 1000, the preemptor's."),
     ],
 )
 def test_why_not_names_the_rule_that_spares_a_binding(other: str, want: str) -> None:
@@ -37,11 +37,11 @@ def test_why_not_names_the_rule_that_spares_a_binding(other: str, want: str) -> 
 def test_a_binding_that_runs_is_told_who_would_have_it_make_way() -> None:
     assert explained("resourcebinding/research/speech-job").splitlines() == [
         "ResourceBinding/research/speech-job is scheduled to dublin.",
-        "ResourceBinding/research/speech-job has to make way for ResourceBinding/research/folding-job: "
+        "ResourceBinding/research/speech-job would be preempted by ResourceBinding/research/folding-job: "
         "priority 100 is below 1000, the preemptor's.",
         "dublin was chosen: it has the fewest victims.",
     ]
-    assert "does not make way for" in explained("resourcebinding/research/notebooks-deployment")
+    assert "would not be preempted by" in explained("resourcebinding/research/notebooks-deployment")
 
 
 def test_a_binding_that_does_not_exist_is_named() -> None:

@@ -66,21 +66,21 @@ RESIDENTS: list[tuple[str, list[str]]] = [
         [
             "Pod/default/target is leaving n1.",
             "Pod/default/target is marked for disruption (PreemptionByScheduler): made way for q",
-            "Pod/default/target does not make way for Pod/default/q: it is leaving already, and is waited for.",
+            "Pod/default/target would not be preempted by Pod/default/q: it is leaving already, and is waited for.",
         ],
     ),
     (
         "calm",
         [
             "Pod/default/calm runs on n1.",
-            "Pod/default/calm does not make way for Pod/default/q: priority 9 is above 5, the preemptor's.",
+            "Pod/default/calm would not be preempted by Pod/default/q: priority 9 is above 5, the preemptor's.",
         ],
     ),
     (
         "lost",
         [
             "Pod/default/lost runs on ghost.",
-            "Pod/default/lost does not make way for Pod/default/q: it runs on ghost, which does not exist.",
+            "Pod/default/lost would not be preempted by Pod/default/q: it runs on ghost, which does not exist.",
         ],
     ),
 ]
@@ -94,17 +94,17 @@ def test_any_pod_is_explained(name: str, want: list[str]) -> None:
 def test_a_victim_is_told_for_whom_and_why_there() -> None:
     assert explain(*SHOP, "--for", "pod/shop/thumbnails-1") == [
         "Pod/shop/thumbnails-1 runs on worker-a.",
-        "Pod/shop/thumbnails-1 has to make way for Pod/shop/checkout-1: priority 100 is below 1000, the preemptor's.",
+        "Pod/shop/thumbnails-1 would be preempted by Pod/shop/checkout-1: priority 100 is below 1000, the preemptor's.",
         "worker-a was chosen: its victims have the lowest total priority.",
     ]
 
 
 def test_who_is_safe_is_told_by_what() -> None:
     lines = explain("-f", "02-preemption-toleration-class", "--for", "pod/lab/render-1")
-    assert lines[1].startswith("Pod/lab/render-1 has to make way for Pod/lab/crash-review")
+    assert lines[1].startswith("Pod/lab/render-1 would be preempted by Pod/lab/crash-review")
     assert explain(*NOW, "--for", "pod/default/a", objects=[node("n1"), pod("a", node="n1"), pod("p")]) == [
         "Pod/default/a runs on n1.",
-        "Nobody who is pending needs anyone to make way.",
+        "Nobody who is pending has to preempt anybody.",
     ]
 
 
@@ -114,7 +114,7 @@ def test_many_preemptors_are_told_together() -> None:
     pending = [pod(f"p{number}", cpu="1", priority=99) for number in range(8)]
     assert explain(*NOW, "--for", "pod/default/low-8", objects=[*nodes, *low, *pending]) == [
         "Pod/default/low-8 runs on n8.",
-        "Pod/default/low-8 does not make way for Pod/default/p0, Pod/default/p1, Pod/default/p2 and 5 more: "
+        "Pod/default/low-8 would not be preempted by Pod/default/p0, Pod/default/p1, Pod/default/p2 and 5 more: "
         "for Pod/default/p0, n0 was chosen instead: its most important victim has the lowest priority "
         "(on n8 it would have been Pod/default/low-8).",
     ]
@@ -142,7 +142,7 @@ def test_why_not_somebody_on_the_same_node() -> None:
 
 def test_why_not_the_victim_itself() -> None:
     assert why_not("thumbnails-1") == (
-        "Pod/shop/thumbnails-1 does make way: priority 100 is below 1000, the preemptor's."
+        "Pod/shop/thumbnails-1 is a victim: priority 100 is below 1000, the preemptor's."
     )
 
 
@@ -164,8 +164,8 @@ def test_why_not_somebody_who_holds_nothing(name: str, want: str) -> None:
 def test_why_not_when_nobody_has_to() -> None:
     world = [node("n1"), pod("a", node="n1"), pod("p")]
     assert explain(*NOW, "--for", "pod/default/p", "--why-not", "pod/default/a", objects=world) == [
-        "Pod/default/p fits on n1; nobody has to make way.",
-        "Pod/default/a stays: nobody has to make way for Pod/default/p.",
+        "Pod/default/p fits on n1; nobody is preempted.",
+        "Pod/default/a stays: nobody is preempted for Pod/default/p.",
     ]
 
 

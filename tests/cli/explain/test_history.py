@@ -74,6 +74,29 @@ def test_who_came_later_was_not_there(plane: Running) -> None:
     plane.ok("delete", "pod", "late")
 
 
+def test_who_was_not_there_is_not_said_to_have_stayed(plane: Running) -> None:
+    """Where nobody had to go, either."""
+    plane.ok("apply", "-f", "-", stdin=to_yaml(pod("before", cpu="99")))
+    until(lambda: plane.run("explain", "before").code == 0)
+    plane.ok("delete", "pod", "before")
+    until(lambda: "(deleted)" in plane.ok("explain", "before").stdout or "gone" in plane.ok("explain", "before").stdout)
+    plane.ok("apply", "-f", "-", stdin=to_yaml(pod("fits", cpu="0")))
+    until(lambda: plane.run("explain", "fits").code == 0)
+    plane.ok("submit", "--name", "after", "--cpu", "99", "--", "true")
+    until(lambda: plane.run("explain", "job/after").code == 0)
+
+    def answer(other: str) -> str:
+        return explained(plane, "pod/fits", "--why-not", other)[-1]
+
+    assert answer("pod/vip") == "Pod/default/vip stayed: nobody is preempted for Pod/default/fits."
+    assert answer("pod/before") == (
+        "Pod/default/before was not there any more: deleted at <time>, before this decision."
+    )
+    assert answer("job/after") == "Job/default/after was not there yet: it came at <time>, after this decision."
+    assert answer("pod/ghost") == "Nothing is known about Pod/default/ghost: the history has no such unit."
+    plane.ok("delete", "job/after", "pod/fits")
+
+
 def test_a_new_pod_of_an_old_name_has_a_story_of_its_own(plane: Running) -> None:
     before = plane.ok("explain", "victim", "-o", "json").json()
     plane.ok("apply", "-f", "-", stdin=to_yaml(pod("victim", cpu="99")))

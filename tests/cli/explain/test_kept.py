@@ -50,7 +50,7 @@ def test_of_a_small_one_all_is_kept_and_nothing_is_said() -> None:
     async def story(plane: Plane) -> None:
         told = await _preemption(plane)
         assert not any("kept" in line for line in reasons_of(told["preemption"]))
-        assert list(why_not_lines(told, NOBODY))[-1].startswith("Pod/default/nobody is not mentioned in the decision")
+        assert list(why_not_lines(told, NOBODY))[-1].startswith("Nothing is known about Pod/default/nobody: ")
 
     live(story)
 

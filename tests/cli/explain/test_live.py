@@ -50,7 +50,7 @@ def test_who_was_preempted_is_told_by_whom_and_why_and_who_was_spared(plane: Run
 def test_who_preempted_is_told_what_was_decided(plane: Running) -> None:
     lines = explained(plane, "pod/vip")
     assert lines[0] == "Decided at <time>: Pod/default/victim makes way for Pod/default/vip on hollow-1."
-    assert "  <time>  bound      Pod/default/vip fits on hollow-1; nobody has to make way." in lines
+    assert "  <time>  bound      Pod/default/vip fits on hollow-1; nobody is preempted." in lines
     assert "  <time>  nominated  Pod/default/victim makes way for Pod/default/vip on hollow-1." in lines
 
 
@@ -72,7 +72,7 @@ def test_why_not_somebody_else(plane: Running) -> None:
     lines = explained(plane, "pod/late", "--why-not", "pod/vip")
     assert lines[-1] == "Pod/default/vip stayed: priority 20 is above 0, the preemptor's."
     assert explained(plane, "pod/late", "--why-not", "pod/x")[-1] == (
-        "Pod/default/x is not mentioned in the decision for Pod/default/late at <time>."
+        "Nothing is known about Pod/default/x: the history has no such unit."
     )
     plane.ok("delete", "pod", "late")
 
@@ -127,7 +127,7 @@ def test_a_plan_over_what_is_there_and_what_might_be(plane: Running) -> None:
     assert plane.ok("plan", "--live").lines[0] == "Nothing is pending: there is nothing to decide."
     asked = to_yaml(pod("what-if", cpu="4", priority_class="high"))
     done = plane.ok("plan", "--live", "-f", "-", "--for", "pod/default/what-if", stdin=asked)
-    assert done.lines[0] == "Pod/default/what-if fits on hollow-2; nobody has to make way."
+    assert done.lines[0] == "Pod/default/what-if fits on hollow-2; nobody is preempted."
     assert plane.run("get", "pod", "what-if").code == 1
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.builders.pods import to_yaml
@@ -29,9 +31,15 @@ def test_a_pending_workload_is_explained_by_its_decision() -> None:
 @pytest.mark.parametrize(
     ("name", "want"),
     [
-        ("climate/hindcast", "has to make way for Workload/genomics/outbreak-scan: climate borrows"),
-        ("climate/ensemble-1", "does not make way for Workload/genomics/outbreak-scan: the preemptor fits beside it."),
-        ("archive/compaction", "does not make way for Workload/genomics/outbreak-scan: archive is within its nominal"),
+        ("climate/hindcast", "would be preempted by Workload/genomics/outbreak-scan: climate borrows"),
+        (
+            "climate/ensemble-1",
+            "would not be preempted by Workload/genomics/outbreak-scan: the preemptor fits beside it.",
+        ),
+        (
+            "archive/compaction",
+            "would not be preempted by Workload/genomics/outbreak-scan: archive is within its nominal",
+        ),
     ],
 )
 def test_an_admitted_workload_is_told_who_takes_its_quota_or_why_it_is_safe(name: str, want: str) -> None:
@@ -45,9 +53,7 @@ def test_why_not_names_the_rule_that_spares_another_workload() -> None:
     assert explain(*asked, "workload/archive/compaction")[1] == (
         "Workload/archive/compaction stays: archive is within its nominal quota."
     )
-    assert explain(*asked, "workload/climate/hindcast")[1].startswith(
-        "Workload/climate/hindcast does make way: climate"
-    )
+    assert explain(*asked, "workload/climate/hindcast")[1].startswith("Workload/climate/hindcast is a victim: climate")
 
 
 def test_a_workload_that_was_preempted_is_told_for_what() -> None:
@@ -58,4 +64,39 @@ def test_a_workload_that_was_preempted_is_told_for_what() -> None:
     first, second, third = done.stdout.splitlines()
     assert first == "Workload/default/leaving is being evicted from a, which uses 1 cpu on default (nominal 1)."
     assert "InClusterQueue" in second
-    assert third == "Nobody who is pending needs anyone to make way."
+    assert third == "Nobody who is pending has to preempt anybody."
+
+
+# No queue takes it
+
+HELD_UP = [
+    *queue("held", {"default": {"cpu": 4}}, stopPolicy="Hold"),
+    *queue("picky", {"default": {"cpu": 4}}, namespaceSelector={"matchLabels": {"team": "other"}}),
+    *queue("strict", {"default": {"cpu": 1}}, queueingStrategy="StrictFIFO"),
+    flavor(),
+    *(workload(f"in-{name or 'none'}", name, cpu=2) for name in ("held", "picky", "gone", "")),
+    workload("first", "strict", cpu=2, priority=9),
+    workload("second", "strict", cpu=1),
+]
+WHY = {
+    "in-held": "the ClusterQueue held is stopped (stopPolicy Hold).",
+    "in-picky": "the ClusterQueue picky does not take workloads of the namespace default (namespaceSelector).",
+    "in-gone": "the LocalQueue gone does not exist.",
+    "in-none": "it names no LocalQueue.",
+}
+
+
+@pytest.mark.parametrize(("name", "want"), WHY.items())
+def test_why_no_queue_takes_a_workload_is_an_answer(name: str, want: str) -> None:
+    done = reprieve("explain", "-f", "-", "--for", f"workload/default/{name}", stdin=to_yaml(*HELD_UP))
+    assert (done.returncode, done.stdout) == (0, f"Workload/default/{name} stays pending: {want}\n")
+
+
+def test_a_cycle_tells_of_everybody_why_they_wait() -> None:
+    lines = reprieve("plan", "-f", "-", stdin=to_yaml(*HELD_UP)).stdout.splitlines()
+    for name, why in WHY.items():
+        assert f"Workload/default/{name} stays pending: {why}" in lines
+    assert "Workload/default/second stays pending: workloads before it in its queue have their turn first." in lines
+    assert lines[-1] == "6 stay pending"
+    told = json.loads(reprieve("plan", "-f", "-", "-o", "json", stdin=to_yaml(*HELD_UP)).stdout)
+    assert sorted(told["pending"]) == sorted(f"Workload/default/{name}" for name in (*WHY, "second"))

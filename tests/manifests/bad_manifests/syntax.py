@@ -6,6 +6,27 @@ from tests.manifests.bad_manifests import Case
 
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
 
+
+def documents_with_anchors() -> str:
+    """Two pods; the second has its labels and its containers from the first."""
+    return """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: a, labels: &labels {app: yes}}
+  spec: &spec
+    containers:
+    - name: c
+      image: off
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: b, labels: *labels}
+  spec: {<<: *spec, priority: 0}
+"""
+
+
 CASES = [
     Case(
         "a tab indents a line",
@@ -42,6 +63,20 @@ CASES = [
         "spec: *defaults\n",
         want="""
         error: bad.yaml: document 1, line 1: *defaults is no known anchor
+        """,
+    ),
+    Case(
+        "mistakes that come by an alias and by a merge key",
+        documents_with_anchors(),
+        want="""
+        error: bad.yaml: document 1, item 1, line 6: Pod/default/a: $.metadata.labels.app: found yes; it must be text;
+            put it in quotes
+        error: bad.yaml: document 1, item 1, line 10: Pod/default/a: $.spec.containers[0].image: found off; it must be
+            text; put it in quotes
+        error: bad.yaml: document 1, item 2, line 6: Pod/default/b: $.metadata.labels.app: found yes; it must be text;
+            put it in quotes
+        error: bad.yaml: document 1, item 2, line 10: Pod/default/b: $.spec.containers[0].image: found off; it must be
+            text; put it in quotes
         """,
     ),
     Case(

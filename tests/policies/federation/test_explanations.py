@@ -194,8 +194,8 @@ def test_a_cluster_that_could_hold_its_part_is_not_called_short_when_another_is(
     residents = [binding("low", priority=0, cpu="5", on={"m1": 1}), binding("top", priority=20, cpu="5", on={"m2": 1})]
     high = binding("high", priority=10, cpu="5", scheduling=DUPLICATED)
     told = decision(answer([*full, *residents, high])[1])
-    enough = "not the obstacle: another cluster that it needs has insufficient room"
-    short = "insufficient room: it is short of 5 cpu for 1 replica, and no binding there may be preempted"
+    enough = "not the obstacle: another cluster that it needs has insufficient resources"
+    short = "insufficient resources: it is short of 5 cpu for 1 replica, and no binding there may be preempted"
     assert told.obstacles == {"m1": enough, "m2": short, "m3": enough}
     assert {item["domain"]: item["rule"] for item in told.spared} == {"m1": "NoHelp", "m2": "Priority"}
 

@@ -42,7 +42,7 @@ def test_a_binding_that_may_not_preempt_stays_pending(preemptor: Dict, gates: di
     made = decide(cluster(used="10"), on("low", 0, "5"), preemptor, gates=gates)
     assert (made.outcome, made.victims) == ("Unschedulable", [])
     assert want in made.message
-    assert decision(made).obstacles == {"m1": "insufficient room: it is short of 5 cpu for 1 replica"}
+    assert decision(made).obstacles == {"m1": "insufficient resources: it is short of 5 cpu for 1 replica"}
 
 
 def test_a_cluster_scoped_binding_neither_preempts_nor_makes_way() -> None:
@@ -99,7 +99,7 @@ def test_another_schedulers_bindings_are_never_touched() -> None:
         == "gpu-scheduler has placed it, and default-scheduler does not preempt what others placed"
     )
     assert answer.obstacles == {
-        "m1": "insufficient room: it is short of 5 cpu for 1 replica, and no binding there may be preempted"
+        "m1": "insufficient resources: it is short of 5 cpu for 1 replica, and no binding there may be preempted"
     }
 
 

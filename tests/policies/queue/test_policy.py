@@ -49,7 +49,7 @@ def test_only_nodes_that_the_pod_may_run_on_are_searched(spec: Dict) -> None:
     ask = in_queue("ask", "root.a", minutes=5, spec=spec)
     made = decide(TWO, nodes, low("here"), low("there", where="n2", app="c"), ask)
     assert (made.domain, victims(made)) == ("n2", ["there"])
-    assert made.obstacles["n1"].startswith("not what its node selector")
+    assert made.obstacles["n1"].startswith("not matched by its node selector")
 
 
 def test_a_tainted_node_is_out() -> None:

@@ -145,7 +145,7 @@ def test_who_may_not_preempt_waits_for_quota() -> None:
         message = condition(await plane.workload("high"), "QuotaReserved")["message"]
         assert message.endswith(
             "1 of 1 cpu on default used in team, 1 needed; "
-            "no workload may be preempted (1 is not reached by the preemption policy)."
+            "no workload may be preempted (1 is not allowed by its preemption policy)."
         )
         await plane.passes(20)
         assert await running(plane, "high") == 1

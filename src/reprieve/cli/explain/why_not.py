@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 from reprieve.cli.explain.decisions import headline, not_kept, plan_in
@@ -23,14 +24,14 @@ def why_not_lines(told: Data, other: Data) -> Iterator[str]:
     plan = plan_in(made)
     yield headline(made)
     answers = [_answer(plan, unit) for unit in _units(other, made) if _mentions(plan, unit)]
-    if plan.outcome == "Fits":
-        yield explanations.stayed(other["unit"], explanations.nobody_has_to(plan.preemptor))
-    elif answers:
+    if answers:
         yield from answers[:_MOST_ANSWERS]
         yield from _of_today(other, made)
+    elif plan.outcome == "Fits" and _was_there(other, made):
+        yield explanations.stayed(other["unit"], explanations.nobody_has_to(plan.preemptor))
     else:
         yield _not_mentioned(other, made)
-        yield from not_kept(made)
+        yield from not_kept(made) if _was_there(other, made) or not _known(other) else ()
 
 
 def _meant(told: Data, other: Data) -> Data:
@@ -49,7 +50,7 @@ def _meant(told: Data, other: Data) -> Data:
 
 def _units(other: Data, made: Data) -> list[str]:
     """What the other one was at that moment: itself, its pods, its group; without those who came later."""
-    there = [each["unit"] for each in (*other["earlier"], *other["attempts"]) if each["first"] <= made["last"]]
+    there = [each["unit"] for each in _known(other) if each["first"] <= made["last"]]
     related = [each["unit"] for each in other["others"] if not _came_later(other, each["unit"], made)]
     return list(dict.fromkeys((other["unit"], *there, *related)))
 
@@ -89,8 +90,24 @@ def _answer(plan: Decision, unit: str) -> str:
 
 
 def _not_mentioned(other: Data, made: Data) -> str:
-    """It came later, or the decision was not about it."""
-    known = [each["first"] for each in (*other["earlier"], *other["attempts"])]
-    if known and min(known) > made["last"]:
-        return history.came_later(other["unit"], min(known))
-    return history.not_asked(other["unit"], made["preemptor"], made["at"])
+    """It never was, it came later or had gone before, or the decision was not about it."""
+    known = _known(other)
+    if not known:
+        return history.never_seen(other["unit"])
+    if _was_there(other, made):
+        return history.not_asked(other["unit"], made["preemptor"], made["at"])
+    later = [each["first"] for each in known if each["first"] > made["last"]]
+    if len(later) == len(known):
+        return history.came_later(other["unit"], min(later))
+    ended = max((each for each in known if each["first"] <= made["last"]), key=itemgetter("since"))
+    return history.gone_before(other["unit"], ended["state"], ended["since"])
+
+
+def _was_there(other: Data, made: Data) -> bool:
+    """Whether anything that had its name, or was made for it, was there when that was decided."""
+    return any(each["first"] <= made["last"] and made["at"] <= history.end_of(each) for each in _known(other))
+
+
+def _known(other: Data) -> list[Data]:
+    """All that had its name or was made for it, as long as that is remembered."""
+    return [*other["earlier"], *other["attempts"]]

@@ -12,6 +12,7 @@ from reprieve.cli.connecting import TOKEN, default_directory
 from reprieve.cli.manifests import read_manifests
 from reprieve.cli.options import BadUsage, Config, Gates, check_quantity, settings_from
 from reprieve.cli.up.gates import for_demo
+from reprieve.manifests.reading import unheard
 from reprieve.texts import cli as texts
 
 DEFAULT_PORT = 7410
@@ -113,7 +114,8 @@ def up(
         manifests=manifests,
         demo=demo,
     )
-    asyncio.run(run(setup))
+    with unheard():
+        asyncio.run(run(setup))
 
 
 def _token(file: Path | None) -> str:

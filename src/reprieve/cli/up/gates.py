@@ -1,7 +1,5 @@
 """Which feature gates a control plane has on and off, and what a demonstration turns on."""
 
-import textwrap
-
 import msgspec
 
 from reprieve.configuration import Settings
@@ -19,14 +17,10 @@ def for_demo(settings: Settings) -> Settings:
     )
 
 
-def gate_lines(settings: Settings, *, demo: bool, width: int) -> list[str]:
-    """All gates in a few lines, none of which breaks a name."""
+def gate_lines(settings: Settings, *, demo: bool) -> list[str]:
+    """All gates in a few lines."""
     on, off = gates_on(settings.feature_gates)
     said = [texts.gates_on(on), texts.gates_off(off)]
     if demo and (turned_on := [name for name in DEMO_GATES if name in on]):
         said.append(texts.gates_of_the_demo(turned_on))
-    return [line for text in said for line in _wrapped(text, width)]
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, max(width, 40), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return said

@@ -63,7 +63,7 @@ async def run(setup: Setup) -> None:
     stop = _stop_on_signals(console, stopping)
     async with _opened(setup) as (plane, lines), _served(setup, plane) as serving:
         with _address_left(setup, serving) as more:
-            gates = gate_lines(setup.settings, demo=setup.demo, width=console.width)
+            gates = gate_lines(setup.settings, demo=setup.demo)
             for line in (texts.serving(serving.url), *lines, *more, *gates, how_to_stop):
                 show_line(console, line)
             await plane.start()

@@ -47,7 +47,7 @@ class QuotaEntry(Entry):
         if admission is not None:
             raise NothingToDecide(texts.already_admitted(facts.unit, admission.cluster_queue))
         if not self.policy.quota.takes(facts):
-            raise NothingToDecide(texts.no_queue(facts.unit, out_of_queues(self.policy.quota, facts)))
+            raise NothingToDecide(self._no_queue(facts))
         return self._preemptor(facts, forced_flavors(asked.assignment))
 
     def _preemptor(self, facts: WorkloadFacts, forced: Forced | None = None) -> Preemptor:
@@ -58,8 +58,10 @@ class QuotaEntry(Entry):
         facts = self._facts(asked)
         if facts is None:
             return None
-        unrelated = "" if facts.pending else texts.NOT_RELATED
         conditions = facts.workload.status.conditions
+        if facts.pending and not self.policy.quota.takes(facts):
+            return Known(facts.unit, self.ledger, False, False, f"{self._no_queue(facts)}.", conditions)
+        unrelated = "" if facts.pending else texts.NOT_RELATED
         return Known(facts.unit, self.ledger, facts.pending, True, whereabouts(facts), conditions, unrelated)
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - quota is a ledger of its own
@@ -67,8 +69,21 @@ class QuotaEntry(Entry):
 
     def waiting(self) -> Iterable[UnitName]:
         """All who wait, also in queues that are not there."""
-        everyone = (facts for queue in self.policy.quota.waiting.values() for facts in queue)
-        return sorted(facts.unit for facts in (*everyone, *self.policy.quota.stranded))
+        return sorted(facts.unit for facts in self._everyone())
+
+    def _everyone(self) -> list[WorkloadFacts]:
+        queued = (facts for queue in self.policy.quota.waiting.values() for facts in queue)
+        return [*queued, *self.policy.quota.stranded]
+
+    def without_turn(self) -> Mapping[UnitName, str]:
+        quota = self.policy.quota
+        return {
+            facts.unit: texts.waits_for_its_turn(facts.unit) if quota.takes(facts) else f"{self._no_queue(facts)}."
+            for facts in self._everyone()
+        }
+
+    def _no_queue(self, facts: WorkloadFacts) -> str:
+        return texts.no_queue(facts.unit, out_of_queues(self.policy.quota, facts))
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
         """Its plan in the cycle, which others take part in; one who has no turn in it is decided for as if it had."""

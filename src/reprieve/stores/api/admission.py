@@ -6,7 +6,7 @@
    changed, or it could never be ended.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from reprieve.manifests import kinds, served
 from reprieve.manifests.admission import Neighbours, admit
 from reprieve.manifests.diagnosis import diagnose
-from reprieve.manifests.identity import LoadedObject
+from reprieve.manifests.identity import NAMELESS, LoadedObject, is_nameless
 from reprieve.manifests.kinds import READERS
 from reprieve.manifests.meta import Reader
 from reprieve.manifests.problems import Finding, Origin
@@ -23,6 +23,7 @@ from reprieve.stores.errors import invalid
 from reprieve.stores.records import Record, WatchEvent
 
 _ORIGIN = Origin("store", 0)
+Rules = Callable[[LoadedObject], Iterable[Finding]]
 _IN_TREES = (kinds.COHORTS, kinds.COMPOSITE_POD_GROUPS)
 LOOKED_AT = (
     *(kinds.PRIORITY_CLASSES, kinds.RESOURCE_FLAVORS, kinds.CLUSTER_QUEUES, kinds.WORKLOAD_PRIORITY_CLASSES),
@@ -31,17 +32,23 @@ LOOKED_AT = (
 """What rules look at besides the object itself; the rest need not be remembered twice."""
 
 
-def read(resource: Resource, data: dict[str, Any]) -> LoadedObject:
-    """An object as its kind, or everything that is wrong with it: for decisions, and for those who act on it."""
+def read(
+    resource: Resource, data: dict[str, Any], wrong: Iterable[Finding] = (), rules: Rules = lambda _: ()
+) -> LoadedObject:
+    """An object as its kind, or everything that is wrong with it: for decisions, and for those who act on it.
+
+    `wrong` is known to be so already; `rules` are asked what else is, where something is.
+    """
     reader = READERS[data["apiVersion"], resource.kind]
     try:
         written = reader.convert(data)
     except (msgspec.ValidationError, RecursionError):
-        raise invalid(resource, _name(data), _mistakes(data, reader)) from None
-    findings = served.mistakes(data, reader.written)
+        raise invalid(resource, _name(data), [*wrong, *_mistakes(data, reader)]) from None
+    typed = LoadedObject(reader.internal(written), written, _ORIGIN)
+    findings = [*wrong, *served.mistakes(data, reader.written)]
     if findings:
-        raise invalid(resource, _name(data), findings)
-    return LoadedObject(reader.internal(written), written, _ORIGIN)
+        raise invalid(resource, _name(data), [*findings, *rules(typed)])
+    return typed
 
 
 def read_raw(resource: Resource, raw: bytes, data: dict[str, Any]) -> LoadedObject:
@@ -83,6 +90,15 @@ class AdmissionChecks:
             self.neighbours.remove(event.record.manifest)
         else:
             self.neighbours.put(event.record.manifest)
+
+    def read_new(self, resource: Resource, data: dict[str, Any], wrong: list[Finding]) -> LoadedObject:
+        """A new object as its kind, or all at once that is wrong with it; `wrong` is known to be so already."""
+        nameless = is_nameless(data)
+
+        def rules(typed: LoadedObject) -> list[Finding]:
+            return [] if nameless else self._errors(resource, typed, None)
+
+        return read(resource, data, [*wrong, *([NAMELESS] if nameless else ())], rules)
 
     def check(self, resource: Resource, typed: LoadedObject, old: Record | None = None) -> None:
         """Refuse what is wrong with an object, new or changed."""

@@ -8,6 +8,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from reprieve.manifests.admission.metadata import is_dns_label
 from reprieve.manifests.core import Controller, Job, Namespace
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.meta import Manifest
@@ -80,7 +81,8 @@ def _fill_requests(data: Data, typed: Pod) -> None:
 
 def _fill_namespace(data: Data, _: Any) -> None:
     metadata = data["metadata"]
-    metadata["labels"] = {**metadata.get("labels", {}), NAMESPACE_LABEL: metadata["name"]}
+    if is_dns_label(metadata["name"]):  # else it is refused, and not for a label that nobody gave it
+        metadata["labels"] = {**metadata.get("labels", {}), NAMESPACE_LABEL: metadata["name"]}
 
 
 def _fill_job(data: Data, _: Any) -> None:

@@ -12,8 +12,10 @@ from typing import Any
 
 import msgspec
 
+from reprieve.manifests import served
 from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.kinds import NAMESPACES, PODS
+from reprieve.manifests.meta import Manifest
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import timestamp
@@ -27,6 +29,7 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX = 5
 _LONGEST_BASE = 63 - _SUFFIX
 _FIXED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_STORES_OWN = ("managedFields", "selfLink", "generation", "resourceVersion", *_FIXED)
 _IMMUTABLE = "the field cannot be changed"
 
 encode = msgspec.json.Encoder().encode
@@ -89,10 +92,16 @@ def namespace_in(resource: Resource, metadata: Data) -> str:
     return namespace
 
 
+def misread(metadata: Data) -> list[Finding]:
+    """What cannot be read of what the store says itself: it is replaced, but who sends nonsense is told."""
+    sent = {field: metadata[field] for field in _STORES_OWN if field in metadata}
+    return served.mistakes({"metadata": sent}, Manifest) if sent else []
+
+
 def begin(data: Data, uid: str, now: datetime) -> None:
     """The metadata of a new object; what the store says replaces whatever was sent."""
     metadata = data["metadata"]
-    for field in ("managedFields", "selfLink", "generation", "resourceVersion", *_FIXED):
+    for field in _STORES_OWN:
         metadata.pop(field, None)
     metadata["uid"] = uid
     metadata["creationTimestamp"] = timestamp(now)

@@ -61,16 +61,16 @@ class Writer:
         metadata = new["metadata"]
         namespace = incoming.namespace_in(resource, metadata)
         self._check_namespace(resource, namespace, self._give_name(resource, metadata, namespace))
+        wrong = incoming.misread(metadata)
         incoming.begin(new, self._identities.uid(), self.clock())
-        self._complete(resource, new)
+        self._complete(resource, new, wrong)
         return self.write("ADDED", resource, new)
 
     def _give_name(self, resource: Resource, metadata: Data, namespace: str) -> str:
+        """The name it has or is given; empty: it asks for none, and is refused when all else has been looked at."""
         kind_objects = self.journal.of_kind(resource)
         name, base = incoming.name_in(resource, metadata), metadata.get("generateName", "")
-        if not name and not base:
-            raise invalid(resource, "", [Finding("$.metadata.name", "missing", "it or generateName must be given")])
-        if name or not isinstance(base, str):
+        if name or not base or not isinstance(base, str):
             if kind_objects.get(namespace, name) is not None:
                 raise already_exists(resource, name)
             return name
@@ -89,9 +89,9 @@ class Writer:
             why = f"the namespace {namespace} is being deleted, and nothing new can be made in it"
             raise forbidden(resource, name, why, [_TERMINATING])
 
-    def _complete(self, resource: Resource, new: Data) -> None:
-        """A new object with all that users need not say."""
-        typed = read(resource, new)
+    def _complete(self, resource: Resource, new: Data, wrong: list[Finding]) -> None:
+        """A new object with all that users need not say; `wrong` is what is known to be so already."""
+        typed = self._admission.read_new(resource, new, wrong)
         mutate(new)
         fill_in(resource, new, typed.written)
         if resource in HAVE_PRIORITIES:

@@ -17,12 +17,12 @@ import httpx
 import msgspec
 import pytest
 
-from reprieve.client.paths import path_of
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.kinds import resource_of
 from reprieve.manifests.loading import load_objects, load_text
 from reprieve.manifests.problems import Problem
+from reprieve.stores.api.paths import path_of
 from tests.generators.mutations import Data, seeds, spoiled
 from tests.server.test_check_agrees import client, of_controllers
 

@@ -54,15 +54,18 @@ examples: $(RUNTIME) ## Decide over the examples, and run their cases
 		$(BIN)/reprieve plan -f "$$example" || exit; done
 	@printf '\n$$ reprieve test examples/cases\n'; $(BIN)/reprieve test examples/cases
 
+# A worker for each core. What one file sets up, such as a real API server, is set up once in each of them.
+WORKERS := -n logical --dist loadfile
+
 test: $(DEV) ## Run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 # The same tests over many more random worlds and lives, and with a thousand kills; about an hour.
 LONG := REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 REFERENCE_EXAMPLES=5000 TABLE_EXAMPLES=250 \
 	LAW_EXAMPLES=1000 GROUP_EXAMPLES=500 QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000
 
 test-long: $(DEV) ## Run the tests with random worlds, lives and kills over many more of them
-	$(LONG) $(BIN)/python -m pytest tests/crash tests/engine tests/policies tests/scheduler
+	$(LONG) $(BIN)/python -m pytest $(WORKERS) tests/crash tests/engine tests/policies tests/scheduler
 
 # Tests against a real Kubernetes use them when they are there, and are skipped else.
 kube: $(RUNTIME) ## Provide a real Kubernetes control plane for the tests: from KUBEBUILDER_ASSETS, or built with Go, once

@@ -7,13 +7,11 @@ REPRIEVE_LIVES there are so many lives for each policy; REPRIEVE_FIRST_LIFE is t
 from __future__ import annotations
 
 import os
-from math import inf
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from reprieve.scheduler import scheduling_queue
 from tests.generators.planes import POLICIES, life
 from tests.planes.agreement import judged
 from tests.planes.running import Plane, live
@@ -23,9 +21,7 @@ FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
 _BATCH = 10
 
 
-@pytest.fixture(autouse=True)
-def no_last_resort(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling_queue, "LONGEST_UNSCHEDULABLE", inf)
+pytestmark = pytest.mark.usefixtures("no_last_resort")
 
 
 def _faults(policy: str, seed: int, directory: Path | None = None) -> tuple[list[str], int]:

@@ -7,6 +7,7 @@
 4. A decision that the store refuses is made again. A unit for which anything fails is tried again after a back-off, and
    never holds up the others.
 5. In shadow, everything is decided and recorded and nothing is written.
+6. When nothing happens any more, those who wait are told how things are now (`refresh`).
 """
 
 import asyncio
@@ -27,6 +28,7 @@ from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Mirror
 from reprieve.scheduler.reactions import Reactions
+from reprieve.scheduler.refresh import Refresh
 from reprieve.scheduler.registry import make_lanes
 from reprieve.scheduler.scheduling_queue import QueuePart, SchedulingQueue
 from reprieve.scheduler.witness import Witness
@@ -80,6 +82,7 @@ class Scheduler:
         self._lane_of = make_lanes(services)
         self._lanes = list(dict.fromkeys(self._lane_of.values()))
         self._reactions = Reactions(self._lanes, self.queue, _elapsed)
+        self._refresh = Refresh(_elapsed)
 
     def lane_of(self, kind: str) -> Lane:
         """Who takes the turn of a kind of units."""
@@ -148,6 +151,8 @@ class Scheduler:
 
     async def _follow(self) -> None:
         changes = await self._mirror.follow()
+        if changes:
+            self._refresh.changed()
         self._witness.take(changes)
         await self._reactions.take(changes)
 
@@ -172,8 +177,10 @@ class Scheduler:
         for lane in self._lanes:
             sizes |= lane.pending()
         self.metrics.pending(sizes)
+        if self._refresh.begins():
+            self.queue.move()
         ready = self.queue.ready_in()
-        seconds = min(inf if ready is None else ready, self._reactions.due_in())
+        seconds = min(inf if ready is None else ready, self._reactions.due_in(), self._refresh.due_in())
         if seconds == 0.0:
             return
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import inf
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from reprieve.configuration import Settings
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import PODS
-from reprieve.scheduler import scheduling_queue
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.generators.lives import TOLERATION
@@ -21,9 +19,7 @@ from tests.planes.running import Plane, live
 MANY = 60
 
 
-@pytest.fixture(autouse=True)
-def no_last_resort(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling_queue, "LONGEST_UNSCHEDULABLE", inf)
+pytestmark = pytest.mark.usefixtures("no_last_resort")
 
 
 def _count(plane: Plane) -> Counter[str]:

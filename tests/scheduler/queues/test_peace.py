@@ -6,7 +6,6 @@ With the variable QUEUE_LIVES there are so many lives; QUEUE_FIRST_LIFE is the n
 from __future__ import annotations
 
 import os
-from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
-from reprieve.scheduler import scheduling_queue
 from tests.builders.pods import priority_class
 from tests.builders.queues import OPTED_OUT
 from tests.generators.lives import Life, arrives
@@ -32,9 +30,7 @@ FIRST = int(os.environ.get("QUEUE_FIRST_LIFE", "0"))
 _BATCH = 20
 
 
-@pytest.fixture(autouse=True)
-def no_last_resort(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling_queue, "LONGEST_UNSCHEDULABLE", inf)
+pytestmark = pytest.mark.usefixtures("no_last_resort")
 
 
 def _set(one: Rival, leaves: float) -> Dict:

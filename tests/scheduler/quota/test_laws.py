@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from math import inf
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
-from reprieve.scheduler import scheduling_queue
 from tests.generators.quota_lives import LASTS, quota_life
 from tests.planes.agreement import judged
 from tests.planes.laws import Eye
@@ -31,9 +29,7 @@ _BATCH = 20
 _SOON = 60.0
 
 
-@pytest.fixture(autouse=True)
-def no_last_resort(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling_queue, "LONGEST_UNSCHEDULABLE", inf)
+pytestmark = pytest.mark.usefixtures("no_last_resort")
 
 
 def _live(seed: int, directory: Path | None = None) -> tuple[list[str], int]:

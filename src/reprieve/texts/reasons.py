@@ -23,6 +23,7 @@ CRITERIA = {
     "FirstByName": "all else is equal, and it is the first by name",
     "EveryClusterNeeded": "its replicas have a fixed place in each of them",
     "SeveralClusters": "no single cluster could be freed enough",
+    "CheapestSelection": "of the clusters that the spread constraints allow, these cost least",
     "EarlierAffinityGroup": "its affinity group comes first",
     "OnlyCandidate": "it is the only candidate",
 }

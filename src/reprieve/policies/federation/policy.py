@@ -7,7 +7,7 @@
    that it waits for is held against all who rank as it does or lower.
 4. In a cluster, the gap is what the binding asks for above what is free there.
 5. Bindings of the cluster are asked from the lowest priority up, as far as the rules allow (`rules`): one that covers
-   the gap alone is taken alone, else they accumulate until they cover it.
+   the gap alone is taken alone, else they accumulate until they cover it, and those not needed are given back.
 6. The cluster with the fewest victims is chosen, then the one whose victims rank lowest. Not enough: nobody goes.
 7. A victim loses its result in that cluster only. In a cycle, later bindings see what earlier ones got and freed.
 """
@@ -28,6 +28,7 @@ from reprieve.model.names import UnitName
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.commit import commit
+from reprieve.policies.federation.constrained import SELECTION, free_selection
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.obstacles import missing_in, too_little_in
 from reprieve.policies.federation.placement import Free, place
@@ -135,7 +136,8 @@ class FederationPolicy(BasePolicy):
     def domains(self, view: BindingView) -> Iterator[Sequence[ClusterDomain]]:
         for group in view.groups:
             if view.facts.fixed:
-                yield [ClusterDomain(group.clusters, free_every)]
+                constrained = bool(view.facts.placement.spread_constraints)
+                yield [ClusterDomain(group.clusters, free_selection if constrained else free_every)]
             else:
                 yield [ClusterDomain(group.clusters, free_one)]
                 yield [ClusterDomain(group.clusters, free_several)]
@@ -166,6 +168,8 @@ class FederationPolicy(BasePolicy):
         rules = rules_for(view.facts, _missing(view, told))
         for name in told.chosen.costs if told.brief and told.chosen is not None else view.reach:
             for other, reason in judge(rules, self.federation.in_cluster(name)):
+                if other.unit == view.unit:  # the part of it that runs
+                    continue
                 yield Judged(other.unit, name, reason or _not_asked(view, told, name), leaves=name in other.leaving)
 
     def obstacles(self, view: BindingView, told: Told) -> dict[str, Claim]:
@@ -175,7 +179,8 @@ class FederationPolicy(BasePolicy):
         offers = told.offers.all() if told.offers is not None else ()
         offered = {name for offer in offers for name in offer.costs}
         out = {name: ClusterOut(cluster=name, why=why) for name, why in view.out_of_reach.items()}
-        return {**out, **{name: _obstacle(view, name) for name in view.reach if name not in offered}}
+        placed = told.chosen is not None
+        return {**out, **{name: _obstacle(view, name, placed=placed) for name in view.reach if name not in offered}}
 
     def stamp(self, view: BindingView) -> object:  # noqa: ARG002 - one world for all views
         return self.world.version
@@ -196,18 +201,18 @@ def _not_asked(view: BindingView, told: Told, cluster: str) -> Reason | None:
         return told.because if told.offers is None else None
     if not any(cluster in clusters for clusters in view.searched):
         return CheaperElsewhere(told.chosen.domain, EARLIER_GROUP)
-    several = told.criterion == SEVERAL and cluster not in told.chosen.costs
-    return CheaperElsewhere(told.chosen.domain, SEVERAL) if several else None
+    spans = told.criterion in (SEVERAL, SELECTION) and cluster not in told.chosen.costs
+    return CheaperElsewhere(told.chosen.domain, told.criterion) if spans else None
 
 
-def _obstacle(view: BindingView, cluster: str) -> ClusterShort | ClusterOut:
+def _obstacle(view: BindingView, cluster: str, *, placed: bool = False) -> ClusterShort | ClusterOut:
     """Why a cluster within reach has no offer."""
     rules = rules_for(view.facts, view.missing)
     groups = view.searched or [group.clusters for group in view.groups]
     search = next((ClusterSearch(view, clusters, rules) for clusters in groups if cluster in clusters), None)
     if search is None:
         return ClusterOut(cluster=cluster, why="LaterGroup")
-    return too_little_in(search, cluster) if view.searched else missing_in(search, cluster, view.now)
+    return too_little_in(search, cluster, placed=placed) if view.searched else missing_in(search, cluster, view.now)
 
 
 def _missing(view: BindingView, told: Told) -> Callable[[str], Resources]:

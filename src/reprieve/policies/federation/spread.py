@@ -3,6 +3,7 @@
 1. Every constraint wants at least so many groups and at most so many; a cluster that says nothing of a field is out.
 2. Of the sets of groups that are allowed, small ones and roomy ones are tried first.
 3. In each, clusters that bring most groups which are still missing come first, then the roomiest, until all fits.
+4. Where that leads nowhere and there are few clusters, every set of them is tried.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from reprieve.manifests.karmada import Cluster, SpreadConstraint
 
 _MOST_TRIES = 1000
 """Sets of groups that are tried before it is given up: more than any federation that was heard of needs."""
+MOST_CLUSTERS = 10
+"""Of so many clusters every set is tried: about a thousand."""
 
 
 class Selection(NamedTuple):
@@ -20,6 +23,10 @@ class Selection(NamedTuple):
 
     clusters: list[str]
     needed: list[str]
+
+
+Enough = Callable[[Selection], bool]
+"""Whether a selection would do, beyond the constraints."""
 
 
 class Spread:
@@ -30,16 +37,31 @@ class Spread:
         groups = {name: [_groups(item, cluster) for item in constraints] for name, cluster in clusters.items()}
         self._groups = {name: found for name, found in groups.items() if all(found)}
 
-    def select(
-        self, room: Mapping[str, int], enough: Callable[[list[str]], bool], *, widely: bool = False
-    ) -> Selection | None:
+    def select(self, room: Mapping[str, int], enough: Enough, *, widely: bool = False) -> Selection | None:
         """The first set of clusters with room that satisfies the constraints and is enough; `widely`: a large one."""
+        return next(self.selections(room, enough, widely=widely), None)
+
+    def selections(self, room: Mapping[str, int], enough: Enough, *, widely: bool = False) -> Iterator[Selection]:
+        """All sets of clusters that were found, the best first; of few clusters, all there are."""
         able = [name for name in sorted(room, key=lambda name: (-room[name], name)) if name in self._groups]
         for allowed in self._allowed(able, room, widely=widely):
             selection = self._fill(allowed, enough, widely=widely)
             if selection is not None:
-                return selection
-        return None
+                yield selection
+        if len(able) <= MOST_CLUSTERS:
+            yield from self._every(able, enough, widely=widely)
+
+    def _every(self, able: list[str], enough: Enough, *, widely: bool) -> Iterator[Selection]:
+        sizes = range(1, len(able) + 1)
+        for chosen in (chosen for size in (reversed(sizes) if widely else sizes) for chosen in combinations(able, size)):
+            selection = Selection(list(chosen), list(chosen))
+            if self.holds(chosen) and enough(selection):
+                yield selection
+
+    def holds(self, names: Iterable[str]) -> bool:
+        """Whether clusters satisfy all constraints."""
+        chosen = list(names)
+        return all(name in self._groups for name in chosen) and not self._short(chosen) and self._within(chosen)
 
     def _allowed(self, able: list[str], room: Mapping[str, int], *, widely: bool) -> Iterator[list[str]]:
         """Clusters within each set of groups of the first constraint that is not about clusters themselves."""
@@ -60,7 +82,7 @@ class Spread:
         for chosen in islice(sets, _MOST_TRIES):
             yield [name for name in able if self._groups[name][place] <= chosen]
 
-    def _fill(self, able: list[str], enough: Callable[[list[str]], bool], *, widely: bool) -> Selection | None:
+    def _fill(self, able: list[str], enough: Enough, *, widely: bool) -> Selection | None:
         needed: list[str] = []
         while self._short(needed):
             bring = {name: found for name in able if name not in needed and (found := self._brings(name, needed))}
@@ -69,11 +91,12 @@ class Spread:
             needed.append(max(bring, key=lambda name: bring[name]))  # of equals, the first: the roomiest
         chosen = list(needed)
         for name in able:
-            if not widely and enough(chosen):
+            if not widely and enough(Selection(chosen, needed)):
                 break
             if name not in chosen and self._within([*chosen, name]):
                 chosen.append(name)
-        return Selection(chosen, needed) if chosen and enough(chosen) else None
+        found = Selection(chosen, needed)
+        return found if chosen and enough(found) else None
 
     def _counts(self, names: Iterable[str]) -> list[int]:
         """How many groups there are of each constraint."""

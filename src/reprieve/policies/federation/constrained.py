@@ -1,0 +1,78 @@
+"""Replicas with a fixed place under spread constraints: which of the clusters that these allow are freed.
+
+Every selection of clusters that satisfies the constraints is an offer of its own: each of its clusters has to hold all
+replicas (Duplicated), or its share by weight. The one with the fewest victims is taken, then the one whose victims rank
+lowest. Clusters that can be freed for less come first, and of few clusters every selection is looked at.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from reprieve.engine.offers import OfferList
+from reprieve.engine.steps import choose
+from reprieve.policies.federation.division import Division
+from reprieve.policies.federation.placement import duplicated, static_weights, stays, weigh
+from reprieve.policies.federation.residents import Resident
+from reprieve.policies.federation.search import ClusterSearch, fewest_then_lowest, offer_of, reprieved
+from reprieve.policies.federation.spread import Selection, Spread
+from reprieve.policies.federation.view import BindingTerms
+
+
+SELECTION = "CheapestSelection"
+
+
+class _Freed(NamedTuple):
+    """What the clusters of one selection have to hold, and who would leave them."""
+
+    wanted: Division
+    seats: list[Resident]
+
+
+def free_selection(search: ClusterSearch) -> OfferList:
+    """The cheapest selection: one offer, or none."""
+    found = list(_freed(search))
+    priorities = [[seat.facts.priority for seat in freed.seats] for freed in found]
+    choice = choose(np.ones(len(found), dtype=np.bool_), fewest_then_lowest(priorities))
+    if choice is None:
+        return OfferList()
+    freed = found[choice.domain]
+    seats = reprieved(search, freed.seats) or []
+    division = search.place_without(seats) or {}
+    terms = BindingTerms(search.facts, division, seats, search.missing_for(freed.wanted))
+    return OfferList([offer_of(terms, sorted({seat.cluster for seat in seats}), SELECTION)])
+
+
+def _freed(search: ClusterSearch) -> Iterator[_Freed]:
+    for wanted in _wanted(search):
+        seats = search.free_for(wanted)
+        if seats:
+            yield _Freed(wanted, seats)
+
+
+def _wanted(search: ClusterSearch) -> Iterator[Division]:
+    """What clusters would have to hold, for every selection."""
+    facts = search.facts
+    if facts.style == "Duplicated":
+        for chosen in _selections(search, _cheapness(search)):
+            yield duplicated(facts, chosen.clusters)
+        return
+    weights = static_weights(facts.placement.replica_scheduling, search.clusters)
+    for chosen in _selections(search, weights):
+        yield weigh(facts, weights, chosen)
+
+
+def _cheapness(search: ClusterSearch) -> dict[str, int]:
+    """The fewer have to leave a cluster, the larger; without those that cannot be freed."""
+    found = {name: search.free_for(duplicated(search.facts, [name])) for name in search.clusters}
+    return {name: -len(seats) for name, seats in found.items() if seats is not None}
+
+
+def _selections(search: ClusterSearch, able: Mapping[str, int]) -> Iterator[Selection]:
+    facts = search.facts
+    if stays(facts):
+        yield Selection([name for name in able if name in facts.held], [])
+        return
+    spread = Spread(facts.placement.spread_constraints, {name: search.clusters[name] for name in able})
+    yield from spread.selections(able, lambda _: True)

@@ -1,5 +1,5 @@
-"""Preemption between bindings by trying everything: what is lawful, whether a set of victims is minimal, whether one was
-missed. It reads manifests and answers alone, and knows nothing of the engine."""
+"""Preemption between bindings by trying everything: what is lawful, whether victims are too many, whether a set of them
+was missed. It reads manifests and answers alone, and knows nothing of the engine."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Case:
         self.own = self.bindings[preemptor]
         self.spec = self.own["spec"]
         self.request = _request(self.own)
-        self.held = {target["name"]: target["replicas"] for target in self.spec.get("clusters", ())}
+        self.held: dict[str, int] = {target["name"]: target["replicas"] for target in self.spec.get("clusters", ())}
         self.replicas = self.spec["replicas"]
         self.placement = self.spec["placement"]
         self.scheduling = self.placement["replicaScheduling"]
@@ -113,7 +113,7 @@ class _Case:
 
     @property
     def missing(self) -> int:
-        return self.replicas - sum(self.held.values())
+        return int(self.replicas) - sum(self.held.values())
 
     def _everywhere(self, rooms: dict[str, int]) -> bool:
         """Every cluster; under constraints some that satisfy them."""
@@ -222,5 +222,3 @@ def _weighted(replicas: int, weights: dict[str, int]) -> dict[str, int]:
     for name in rest[: replicas - sum(shares.values())]:
         shares[name] += 1
     return shares
-
-

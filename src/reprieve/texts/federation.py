@@ -20,6 +20,10 @@ def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
     return f"{shown(unit)} is scheduled to {listed(clusters)} already; nobody has to make way."
 
 
+def suspended(unit: str) -> str:
+    return f"{shown(unit)} is not scheduled, and preempts nobody: it is suspended (spec.suspension.scheduling)."
+
+
 NOT_RELATED = "it is in none of the clusters in question"
 
 

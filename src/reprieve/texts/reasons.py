@@ -29,6 +29,7 @@ CRITERIA = {
 }
 # Why nobody is asked to leave, though no rule protects them.
 _BECAUSE = {
+    "Suspended": "the preemptor is suspended",
     "Never": "the preemptor's preemption policy is Never",
     "Leaving": "others that are leaving already are enough",
     "Budget": "it would take a PDB violation, and budgets are respected",

@@ -53,8 +53,12 @@ def _resident(chance: random.Random, number: int, names: list[str], used: dict[s
         replicas=sum(on.values()),
         kind=chance.choice(["ResourceBinding"] * 9 + ["ClusterResourceBinding"]),
         spec={"schedulerName": chance.choice(["default-scheduler"] * 9 + ["other"])},
-        **{name: str(units) for name, units in amounts.items() if units},
+        **_asked(amounts),
     )
+
+
+def _asked(amounts: dict[str, int]) -> Any:
+    return {name: str(units) for name, units in amounts.items() if units}
 
 
 def _use(used: dict[str, dict[str, int]], on: dict[str, int], amounts: dict[str, int]) -> None:
@@ -81,7 +85,7 @@ def _preemptor(chance: random.Random, names: list[str], used: dict[str, dict[str
         scheduling=scheduling,
         spread=spread,
         placement=_affinity(chance, names),
-        **{name: str(units) for name, units in amounts.items() if units},
+        **_asked(amounts),
     )
 
 

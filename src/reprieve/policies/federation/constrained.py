@@ -19,7 +19,6 @@ from reprieve.policies.federation.search import ClusterSearch, fewest_then_lowes
 from reprieve.policies.federation.spread import Selection, Spread
 from reprieve.policies.federation.view import BindingTerms
 
-
 SELECTION = "CheapestSelection"
 
 

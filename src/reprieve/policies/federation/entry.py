@@ -11,7 +11,7 @@ from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.exposure import FederationExposure, overcommitted_clusters
 from reprieve.policies.federation.policy import FederationPolicy
-from reprieve.policies.federation.templates import bindings_of_templates
+from reprieve.policies.federation.templates import bindings_of_templates, missing_bindings
 from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import federation as texts
 
@@ -69,6 +69,9 @@ class FederationEntry(Entry):
 
     def follows(self) -> Iterable[ResourceBinding]:
         return bindings_of_templates(self.policy.world, self.policy.settings)
+
+    def missing(self) -> Iterable[ResourceBinding]:
+        return missing_bindings(self.policy.world, self.policy.settings)
 
     def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:  # noqa: ARG002 - of all bindings
         return {

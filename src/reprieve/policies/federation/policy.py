@@ -2,7 +2,8 @@
 
 1. Bindings are taken by priority, then in the order in which they came; without the gate, only in that order.
 2. A binding goes where it fits without preemption, its affinity groups tried in order. Only when it fits nowhere, the
-   gate is on and its own policy allows, does it preempt. Cluster-scoped bindings take no part.
+   gate is on and its own policy allows, does it preempt. Cluster-scoped bindings take no part, and a suspended one is
+   not scheduled at all.
 3. While those who were told to leave still do so, and their room is enough, it waits and asks nobody else. The place
    that it waits for is held against all who rank as it does or lower.
 4. In a cluster, the gap is what the binding asks for above what is free there.
@@ -63,7 +64,7 @@ class FederationPolicy(BasePolicy):
     def __init__(self, world: World, settings: Settings) -> None:
         self.world = world
         self.settings = settings
-        self.federation = Federation(world)
+        self.federation = Federation(world, settings)
 
     def pending(self) -> list[BindingFacts]:
         """All that wait, in the order in which they are taken."""
@@ -86,11 +87,11 @@ class FederationPolicy(BasePolicy):
 
     def fits(self, view: BindingView) -> Placed | None:
         facts = view.facts
-        if not facts.pending:
+        if not facts.wants:
             clusters = list(facts.held)
             message = texts.already_scheduled(facts.unit, clusters)
             return Placed(message, ",".join(clusters), terms=BindingTerms(facts))
-        division = _first_place(view, view.now)
+        division = _first_place(view, view.now) if facts.pending else None
         if division is None:
             return None
         grows = division and all(count >= 0 for count in division.values())
@@ -100,6 +101,9 @@ class FederationPolicy(BasePolicy):
 
     def trigger(self, view: BindingView) -> HeldBack | None:
         facts = view.facts
+        if facts.suspended:
+            message = texts.suspended(facts.unit)
+            return HeldBack("Unschedulable", message, terms=BindingTerms(facts), because=NobodyAsked("Suspended"))
         if facts.preemption_policy == "Never":
             return _refused(view, texts.NEVER, NobodyAsked("Never"))
         if facts.binding.kind != "ResourceBinding":
@@ -173,8 +177,9 @@ class FederationPolicy(BasePolicy):
                 yield Judged(other.unit, name, reason or _not_asked(view, told, name), leaves=name in other.leaving)
 
     def obstacles(self, view: BindingView, told: Told) -> dict[str, Claim]:
-        """Clusters out of reach, then those that could not be freed; none where it has a place, or waits for one."""
-        if told.outcome in ("Fits", "Wait"):
+        """Clusters out of reach, then those that could not be freed; none where it has a place, waits for one, or is
+        suspended."""
+        if told.outcome in ("Fits", "Wait") or view.facts.suspended:
             return {}
         offers = told.offers.all() if told.offers is not None else ()
         offered = {name for offer in offers for name in offer.costs}

@@ -53,7 +53,9 @@ class Spread:
 
     def _every(self, able: list[str], enough: Enough, *, widely: bool) -> Iterator[Selection]:
         sizes = range(1, len(able) + 1)
-        for chosen in (chosen for size in (reversed(sizes) if widely else sizes) for chosen in combinations(able, size)):
+        for chosen in (
+            chosen for size in (reversed(sizes) if widely else sizes) for chosen in combinations(able, size)
+        ):
             selection = Selection(list(chosen), list(chosen))
             if self.holds(chosen) and enough(selection):
                 yield selection
@@ -95,8 +97,8 @@ class Spread:
                 break
             if name not in chosen and self._within([*chosen, name]):
                 chosen.append(name)
-        found = Selection(chosen, needed)
-        return found if chosen and enough(found) else None
+        selection = Selection(chosen, needed)
+        return selection if chosen and enough(selection) else None
 
     def _counts(self, names: Iterable[str]) -> list[int]:
         """How many groups there are of each constraint."""

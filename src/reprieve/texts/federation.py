@@ -11,6 +11,8 @@ from reprieve.texts.parts import count, listed
 CLUSTER_SCOPED_PREEMPTOR = "it preempts nobody, because cluster-scoped bindings do not preempt"
 NEVER = "it preempts nobody, because its preemption policy is Never"
 
+SUSPENDED = "it is suspended"
+
 HOLLOW_READY = "this cluster exists on paper, and is always ready"
 RUN_TIME_OVER = "it has run for as long as its annotation says"
 JOB_FINISHED = "the Job that is bound has finished, and uses nothing any more"

@@ -321,5 +321,3 @@ def test_what_a_controller_has_made_is_no_template() -> None:
         assert (await plane.store.list(BINDINGS)).records == []
 
     live(story)
-
-

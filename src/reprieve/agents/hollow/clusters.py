@@ -184,7 +184,7 @@ class HollowClusters(BaseController):
         homes = [self._clusters.get(name) for name in facts.held]
         hollow = all(cluster is not None and is_hollow(cluster.manifest) for cluster in homes)
         seconds = seconds_in(job, RUN_SECONDS)
-        if seconds is None or facts.pending or not hollow or job.data["spec"].get("suspend"):
+        if seconds is None or facts.wants or not hollow or job.data["spec"].get("suspend"):
             return None
         return seconds - (self.clock() - _placed_at(binding)).total_seconds()
 

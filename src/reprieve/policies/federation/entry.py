@@ -27,9 +27,11 @@ class FederationEntry(Entry):
         self.policy = FederationPolicy(ground.world, ground.settings)
 
     def names(self) -> Iterable[UnitName]:
+        self.policy.federation.refresh()
         return (facts.unit for facts in self.policy.federation.bindings)
 
     def _facts(self, asked: Asked) -> BindingFacts | None:
+        self.policy.federation.refresh()
         return self.policy.federation.find(asked.unit)
 
     def find(self, asked: Asked) -> Preemptor | None:
@@ -49,7 +51,7 @@ class FederationEntry(Entry):
         unrelated = texts.NOT_RELATED if facts.held else ""
         whereabouts = texts.whereabouts(facts.unit, list(facts.held))
         conditions = facts.binding.status.conditions
-        return Known(facts.unit, self.ledger, facts.pending, True, whereabouts, conditions, unrelated)
+        return Known(facts.unit, self.ledger, facts.wants, True, whereabouts, conditions, unrelated)
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - clusters are a ledger of their own
         return [self.preemptor(facts) for facts in self.policy.pending()]

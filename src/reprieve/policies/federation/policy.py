@@ -20,12 +20,12 @@ from reprieve.configuration import Settings
 from reprieve.engine.claims import Claim, ClusterOut, ClusterShort
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
-from reprieve.engine.plan import Plan
+from reprieve.engine.plan import Plan, Remark
 from reprieve.engine.preemption import BasePolicy
-from reprieve.engine.reasons import CheaperElsewhere, NobodyAsked, Reason
+from reprieve.engine.reasons import CheaperElsewhere, GateOff, NobodyAsked, Reason
 from reprieve.engine.steps import Criterion
 from reprieve.manifests.karmada import Cluster
-from reprieve.model.names import UnitName
+from reprieve.model.names import UnitName, shown, unit_name
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.commit import commit
@@ -33,13 +33,14 @@ from reprieve.policies.federation.constrained import SELECTION, free_selection
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.obstacles import missing_in, too_little_in
 from reprieve.policies.federation.placement import Free, place
+from reprieve.policies.federation.propagation_policies import policy_of
 from reprieve.policies.federation.rules import BindingRule, judge, rules_for
 from reprieve.policies.federation.search import ClusterOffers, ClusterSearch, fewest_then_lowest, free_every, free_one
 from reprieve.policies.federation.several import SEVERAL, free_several
 from reprieve.policies.federation.view import BindingTerms, BindingView
 from reprieve.policies.federation.world import Federation
 from reprieve.texts import federation as texts
-from reprieve.texts.remarks import is_off
+from reprieve.texts.remarks import gate_off, is_off
 from reprieve.world import World
 
 EARLIER_GROUP = "EarlierAffinityGroup"
@@ -163,6 +164,16 @@ class FederationPolicy(BasePolicy):
 
     def refusal(self, view: BindingView) -> HeldBack:
         return _refused(view)
+
+    def remarks(self, view: BindingView, told: Told) -> list[Remark]:
+        """That the class of its policy is not resolved, where it might have preempted with it."""
+        if told.outcome == "Fits" or self.settings.gate(BY_PRIORITY) or view.facts.binding.spec.schedule_priority:
+            return []
+        policy = policy_of(self.world, view.facts.binding)
+        if policy is None or policy.spec.schedule_priority is None:
+            return []
+        named = shown(unit_name(policy.kind, policy.namespace, policy.name))
+        return [gate_off(GateOff(BY_PRIORITY, named))]
 
     # Explanations
 

@@ -9,6 +9,7 @@ from reprieve.texts.claims import of_domain
 from reprieve.texts.parts import count, listed
 
 CLUSTER_SCOPED_PREEMPTOR = "it preempts nobody, because cluster-scoped bindings do not preempt"
+NOT_RESOLVED = "it preempts nobody, because its priority class is not resolved"
 NEVER = "it preempts nobody, because its preemption policy is Never"
 
 SUSPENDED = "it is suspended"

@@ -105,12 +105,15 @@ class FederationPolicy(BasePolicy):
         if facts.suspended:
             message = texts.suspended(facts.unit)
             return HeldBack("Unschedulable", message, terms=BindingTerms(facts), because=NobodyAsked("Suspended"))
-        if facts.preemption_policy == "Never":
+        unresolved = self._unresolved(view)
+        if facts.preemption_policy == "Never" and not unresolved:
             return _refused(view, texts.NEVER, NobodyAsked("Never"))
         if facts.binding.kind != "ResourceBinding":
             return _refused(view, texts.CLUSTER_SCOPED_PREEMPTOR, NobodyAsked())
         if not self.settings.gate(PREEMPTIVE):
             return _refused(view, texts.gate_off(is_off(PREEMPTIVE)), NobodyAsked("GateOff", PREEMPTIVE))
+        if unresolved:
+            return _refused(view, texts.NOT_RESOLVED, NobodyAsked("GateOff", BY_PRIORITY))
         return self._waits(view)
 
     # 3. Victims that are still leaving
@@ -167,13 +170,17 @@ class FederationPolicy(BasePolicy):
 
     def remarks(self, view: BindingView, told: Told) -> list[Remark]:
         """That the class of its policy is not resolved, where it might have preempted with it."""
-        if told.outcome == "Fits" or self.settings.gate(BY_PRIORITY) or view.facts.binding.spec.schedule_priority:
-            return []
-        policy = policy_of(self.world, view.facts.binding)
-        if policy is None or policy.spec.schedule_priority is None:
-            return []
-        named = shown(unit_name(policy.kind, policy.namespace, policy.name))
-        return [gate_off(GateOff(BY_PRIORITY, named))]
+        named = self._unresolved(view) if told.outcome != "Fits" else ""
+        return [gate_off(GateOff(BY_PRIORITY, named))] if named else []
+
+    def _unresolved(self, view: BindingView) -> str:
+        """The policy that asks for a priority which counts for nothing, because the gate is off."""
+        binding = view.facts.binding
+        if self.settings.gate(BY_PRIORITY) or binding.spec.schedule_priority is not None:
+            return ""
+        policy = policy_of(self.world, binding)
+        asks = policy is not None and policy.spec.schedule_priority is not None
+        return shown(unit_name(policy.kind, policy.namespace, policy.name)) if policy is not None and asks else ""
 
     # Explanations
 

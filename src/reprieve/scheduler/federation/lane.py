@@ -66,8 +66,8 @@ def _asks_anew(seen: Seen) -> bool:
 
 
 def _used(record: Record) -> tuple[Any, ...]:
-    """What it takes from others: its places and those it leaves, so many of what size, unless it is over; its hold, unless
-    it is suspended."""
+    """What it takes from others: its places and those it leaves, so many of what size, unless it is over; its hold,
+    unless it is suspended."""
     spec = record.data.get("spec", {})
     size = spec.get("replicaRequirements")
     held = annotations_of(record).get(HOLD_ANNOTATION), spec.get("suspension")

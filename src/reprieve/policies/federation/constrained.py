@@ -13,10 +13,10 @@ import numpy as np
 from reprieve.engine.offers import OfferList
 from reprieve.engine.steps import choose
 from reprieve.policies.federation.division import Division
-from reprieve.policies.federation.placement import duplicated, static_weights, stays, weigh
+from reprieve.policies.federation.placement import PLENTY, duplicated, static_weights, stays, weigh
 from reprieve.policies.federation.residents import Resident
 from reprieve.policies.federation.search import ClusterSearch, fewest_then_lowest, offer_of, reprieved
-from reprieve.policies.federation.spread import Selection, Spread
+from reprieve.policies.federation.spread import Enough, Selection, Spread
 from reprieve.policies.federation.view import BindingTerms
 
 SELECTION = "CheapestSelection"
@@ -37,8 +37,10 @@ def free_selection(search: ClusterSearch) -> OfferList:
     if choice is None:
         return OfferList()
     freed = found[choice.domain]
-    seats = reprieved(search, freed.seats) or []
-    division = search.place_without(seats) or {}
+    seats = reprieved(search, freed.seats)
+    division = search.place_without(seats) if seats is not None else None
+    if not seats or division is None:  # what cannot be found again when they have left is no plan
+        return OfferList()
     terms = BindingTerms(search.facts, division, seats, search.missing_for(freed.wanted))
     return OfferList([offer_of(terms, sorted({seat.cluster for seat in seats}), SELECTION)])
 
@@ -54,24 +56,27 @@ def _wanted(search: ClusterSearch) -> Iterator[Division]:
     """What clusters would have to hold, for every selection."""
     facts = search.facts
     if facts.style == "Duplicated":
-        for chosen in _selections(search, _cheapness(search)):
+        able = _cheapness(search, {name: duplicated(facts, [name]) for name in search.clusters})
+        for chosen in _selections(search, able):
             yield duplicated(facts, chosen.clusters)
         return
     weights = static_weights(facts.placement.replica_scheduling, search.clusters)
-    for chosen in _selections(search, weights):
+    cheapness = _cheapness(search, {name: {name: 1} for name in weights})
+    able = {name: cheapness.get(name, -PLENTY) for name in weights}  # a share may also be nothing
+    for chosen in _selections(search, able, lambda some: search.free_for(weigh(facts, weights, some)) is not None):
         yield weigh(facts, weights, chosen)
 
 
-def _cheapness(search: ClusterSearch) -> dict[str, int]:
-    """The fewer have to leave a cluster, the larger; without those that cannot be freed."""
-    found = {name: search.free_for(duplicated(search.facts, [name])) for name in search.clusters}
+def _cheapness(search: ClusterSearch, wanted: Mapping[str, Division]) -> dict[str, int]:
+    """The fewer have to leave a cluster for what it would hold, the larger; without those that cannot be freed."""
+    found = {name: search.free_for(division) for name, division in wanted.items()}
     return {name: -len(seats) for name, seats in found.items() if seats is not None}
 
 
-def _selections(search: ClusterSearch, able: Mapping[str, int]) -> Iterator[Selection]:
+def _selections(search: ClusterSearch, able: Mapping[str, int], enough: Enough = lambda _: True) -> Iterator[Selection]:
     facts = search.facts
     if stays(facts):
         yield Selection([name for name in able if name in facts.held], [])
         return
     spread = Spread(facts.placement.spread_constraints, {name: search.clusters[name] for name in able})
-    yield from spread.selections(able, lambda _: True)
+    yield from spread.selections(able, enough)

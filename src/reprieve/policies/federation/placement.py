@@ -89,7 +89,13 @@ def _by_weight(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Divisio
     def share(chosen: Selection) -> Division | None:
         return _held_by(rooms, weigh(facts, weights, chosen)) if chosen.clusters else None
 
-    found = _spread(facts, clusters, weights, lambda chosen: share(chosen) is not None, widely=True)
+    def enough(chosen: Selection) -> bool:
+        return share(chosen) is not None
+
+    able = {name: rooms[name] for name in weights if rooms[name] > 0}
+    found = _spread(facts, clusters, weights, enough, widely=True) or _spread(
+        facts, clusters, able, enough, widely=False
+    )
     return None if found is None else share(found)
 
 

@@ -50,6 +50,13 @@ class ClusterSearch:
         ranks = cover(gap, residents, candidates(self.rules, residents))
         return None if ranks is None else [residents.bindings[rank] for rank in ranks]
 
+    def everybody(self) -> Iterator[Resident]:
+        """All whom no rule protects, in all clusters."""
+        for name in self.clusters:
+            residents = self.view.federation.in_cluster(name)
+            for rank in candidates(self.rules, residents).nonzero()[0].tolist():
+                yield Resident(residents.bindings[rank], name)
+
     def free_for(self, wanted: Division) -> list[Resident] | None:
         """Who leaves so that each cluster can hold what it has to; None: one of them cannot be freed enough."""
         seats: list[Resident] = []

@@ -31,6 +31,8 @@ def free_several(search: ClusterSearch) -> OfferList:
     """One offer that spans clusters, or none."""
     if search.facts.missing < 2 or len(search.clusters) < 2:
         return OfferList()
+    if search.constrained and search.place_without(search.everybody()) is None:
+        return OfferList()
     rooms = _Rooms(search.facts, search.clusters, search.view.soon)
     removed = _Removing(search, rooms).until_it_fits()
     if removed is None:

@@ -53,17 +53,18 @@ class Spread:
 
     def _every(self, able: list[str], enough: Enough, *, widely: bool) -> Iterator[Selection]:
         sizes = range(1, len(able) + 1)
-        for chosen in (
-            chosen for size in (reversed(sizes) if widely else sizes) for chosen in combinations(able, size)
-        ):
-            selection = Selection(list(chosen), list(chosen))
-            if self.holds(chosen) and enough(selection):
-                yield selection
+        for size in reversed(sizes) if widely else sizes:
+            for chosen in combinations(able, size):
+                selection = Selection(list(chosen), list(chosen))
+                if self._holds(chosen) and enough(selection):
+                    yield selection
 
-    def holds(self, names: Iterable[str]) -> bool:
+    def _holds(self, names: Iterable[str]) -> bool:
         """Whether clusters satisfy all constraints."""
-        chosen = list(names)
-        return all(name in self._groups for name in chosen) and not self._short(chosen) and self._within(chosen)
+        present = _Present(self._constraints)
+        for name in names:
+            present.add(self._groups[name])
+        return present.allowed and not present.lacking
 
     def _allowed(self, able: list[str], room: Mapping[str, int], *, widely: bool) -> Iterator[list[str]]:
         """Clusters within each set of groups of the first constraint that is not about clusters themselves."""
@@ -85,41 +86,68 @@ class Spread:
             yield [name for name in able if self._groups[name][place] <= chosen]
 
     def _fill(self, able: list[str], enough: Enough, *, widely: bool) -> Selection | None:
+        present = _Present(self._constraints)
         needed: list[str] = []
-        while self._short(needed):
-            bring = {name: found for name in able if name not in needed and (found := self._brings(name, needed))}
-            if not bring:
+        left = dict.fromkeys(able)
+        while present.lacking:
+            name = self._brings_most(left, present)
+            if name is None:
                 return None
-            needed.append(max(bring, key=lambda name: bring[name]))  # of equals, the first: the roomiest
+            needed.append(name)
+            present.add(self._groups[name])
+            del left[name]
         chosen = list(needed)
-        for name in able:
+        for name in left:
             if not widely and enough(Selection(chosen, needed)):
                 break
-            if name not in chosen and self._within([*chosen, name]):
+            if present.takes(self._groups[name]):
                 chosen.append(name)
+                present.add(self._groups[name])
         selection = Selection(chosen, needed)
         return selection if chosen and enough(selection) else None
 
-    def _counts(self, names: Iterable[str]) -> list[int]:
-        """How many groups there are of each constraint."""
-        found = [self._groups[name] for name in names]
-        return [len(set().union(*(groups[place] for groups in found))) for place in range(len(self._constraints))]
+    def _brings_most(self, names: Iterable[str], present: "_Present") -> str | None:
+        """The cluster that adds to most constraints which have too few groups; of equals, the first: the roomiest."""
+        best, most = None, 0
+        for name in names:
+            brings = present.gains(self._groups[name])
+            if brings > most:
+                best, most = name, brings
+            if most == present.lacking:
+                break
+        return best
 
-    def _short(self, names: list[str]) -> bool:
-        pairs = zip(self._counts(names), self._constraints, strict=True)
-        return any(count < max(1, item.min_groups) for count, item in pairs)
 
-    def _within(self, names: list[str]) -> bool:
-        pairs = zip(self._counts(names), self._constraints, strict=True)
-        return all(not item.max_groups or count <= item.max_groups for count, item in pairs)
+class _Present:
+    """The groups that some clusters are in, constraint by constraint."""
 
-    def _brings(self, name: str, names: list[str]) -> int:
+    def __init__(self, constraints: Sequence[SpreadConstraint]) -> None:
+        self._lines = [(item, set[str]()) for item in constraints]
+
+    @property
+    def lacking(self) -> int:
+        """How many constraints have too few groups."""
+        return sum(len(found) < max(1, item.min_groups) for item, found in self._lines)
+
+    @property
+    def allowed(self) -> bool:
+        return all(not item.max_groups or len(found) <= item.max_groups for item, found in self._lines)
+
+    def takes(self, groups: Sequence[set[str]]) -> bool:
+        """Whether no constraint would have too many groups with a cluster that is in these."""
+        lines = zip(self._lines, groups, strict=True)
+        return all(not item.max_groups or len(found | new) <= item.max_groups for (item, found), new in lines)
+
+    def gains(self, groups: Sequence[set[str]]) -> int:
         """To how many constraints that have too few groups a cluster adds one; 0 where it would make too many."""
-        after = [*names, name]
-        if not self._within(after):
+        if not self.takes(groups):
             return 0
-        lines = zip(self._counts(names), self._counts(after), self._constraints, strict=True)
-        return sum(old < new and old < max(1, item.min_groups) for old, new, item in lines)
+        lines = zip(self._lines, groups, strict=True)
+        return sum(len(found) < max(1, item.min_groups) and not new <= found for (item, found), new in lines)
+
+    def add(self, groups: Sequence[set[str]]) -> None:
+        for (_, found), new in zip(self._lines, groups, strict=True):
+            found |= new
 
 
 def _groups(constraint: SpreadConstraint, cluster: Cluster) -> set[str]:

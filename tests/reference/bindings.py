@@ -177,6 +177,8 @@ class _Case:
                 wrong.append(f"{given} is not everywhere")
         elif sum(given.values()) != self.replicas:
             wrong.append(f"{given} are not {self.replicas} replicas")
+        if self.static and not any(_same(new, share) for group in self.groups for share in self._shares(group)):
+            wrong.append(f"{new} is not what the weights say")
         chosen = [name for name, count in given.items() if count]
         if not self.held and not self.static and not self.spread(chosen):
             wrong.append(f"{given} breaks a constraint")
@@ -194,6 +196,10 @@ class _Case:
             return ["nothing could be freed"]
         fewer = (list(some) for size in range(len(evicted)) for some in combinations(evicted, size))
         return next(([f"{some} would do instead of {evicted}"] for some in fewer if self.fits(group, some)), [])
+
+
+def _same(one: dict[str, int], other: dict[str, int]) -> bool:
+    return all(one.get(name, 0) == other.get(name, 0) for name in {*one, *other})
 
 
 def _name(binding: Dict) -> str:

@@ -10,9 +10,11 @@ import os
 import random
 from typing import Any
 
+import pytest
+
 import reprieve
 from tests.builders.pods import Dict
-from tests.generators.federations import DIVIDED, DUPLICATED, GATES, binding, cluster, weighted
+from tests.generators.federations import DIVIDED, DUPLICATED, GATES, binding, cluster, decided, policy_of, weighted
 from tests.reference.bindings import judge
 
 WORLDS = int(os.environ.get("BINDING_WORLDS", "400"))
@@ -20,13 +22,13 @@ PREEMPTOR = "ResourceBinding/default/high"
 REGIONS = ("east", "west", "")
 
 
-def world(chance: random.Random) -> list[Dict]:
-    """Up to four clusters, up to seven bindings in them, and one that waits or grows."""
-    names = [f"m{number}" for number in range(chance.randint(1, 4))]
+def world(chance: random.Random, clusters: int = 4, bindings: int = 7) -> list[Dict]:
+    """Up to so many clusters, up to so many bindings in them, and one that waits or grows."""
+    names = [f"m{number}" for number in range(chance.randint(1 if clusters < 10 else clusters, clusters))]
     used = {name: {"cpu": 0, "gpu": 0} for name in names}
-    others = [_resident(chance, number, names, used) for number in range(chance.randint(2, 7))]
+    others = [_resident(chance, number, names, used) for number in range(chance.randint(2, bindings))]
     high = _preemptor(chance, names, used)
-    clusters = [
+    members = [
         cluster(
             name,
             cpu=str(max(0, used[name]["cpu"] + chance.choice((-1, 0, 0, 1, 2, 4)))),
@@ -37,7 +39,7 @@ def world(chance: random.Random) -> list[Dict]:
         )
         for name in names
     ]
-    return [*clusters, *others, high]
+    return [*members, *others, high]
 
 
 def _resident(chance: random.Random, number: int, names: list[str], used: dict[str, dict[str, int]]) -> Dict:
@@ -115,3 +117,19 @@ def test_answers_are_legal_minimal_and_complete() -> None:
         wrong += [f"world {seed}: {text}" for found in verdict for text in found]
     assert not wrong, wrong[:5]
     assert min(outcomes.values()) > WORLDS // 20, outcomes
+
+
+@pytest.mark.parametrize("clusters", [4, 13], ids=["few clusters", "more than are tried in every set"])
+def test_what_was_planned_is_found_again_when_the_victims_have_left(clusters: int) -> None:
+    preempted = 0
+    for seed in range(WORLDS // 4):
+        objects = world(random.Random(seed), clusters, 3 * clusters)  # noqa: S311
+        policy = policy_of(*objects)
+        made = decided(policy, "high")
+        if made.outcome == "Preempt":
+            assert made.victims
+            preempted += 1
+            policy.commit(made)
+            again = decided(policy, "high")
+            assert (again.outcome, again.victims) == ("Fits", []), f"world {seed}"
+    assert preempted > WORLDS // 40

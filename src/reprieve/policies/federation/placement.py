@@ -92,10 +92,10 @@ def _by_weight(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Divisio
     def enough(chosen: Selection) -> bool:
         return share(chosen) is not None
 
-    able = {name: rooms[name] for name in weights if rooms[name] > 0}
-    found = _spread(facts, clusters, weights, enough, widely=True) or _spread(
-        facts, clusters, able, enough, widely=False
-    )
+    found = _spread(facts, clusters, weights, enough, widely=True)
+    if found is None and facts.placement.spread_constraints and not stays(facts):
+        roomy = {name: rooms[name] for name in weights if rooms[name] > 0}
+        found = _spread(facts, clusters, roomy, enough, widely=False)
     return None if found is None else share(found)
 
 

@@ -26,30 +26,30 @@ class _Freed(NamedTuple):
     """What the clusters of one selection have to hold, and who would leave them."""
 
     wanted: Division
-    seats: list[Resident]
+    going: list[Resident]
 
 
 def free_selection(search: ClusterSearch) -> OfferList:
     """The cheapest selection: one offer, or none."""
     found = list(_freed(search))
-    priorities = [[seat.facts.priority for seat in freed.seats] for freed in found]
+    priorities = [[one.facts.priority for one in freed.going] for freed in found]
     choice = choose(np.ones(len(found), dtype=np.bool_), fewest_then_lowest(priorities))
     if choice is None:
         return OfferList()
     freed = found[choice.domain]
-    seats = reprieved(search, freed.seats)
-    division = search.place_without(seats) if seats is not None else None
-    if not seats or division is None:  # what cannot be found again when they have left is no plan
+    going = reprieved(search, freed.going)
+    division = search.place_without(going) if going is not None else None
+    if not going or division is None:  # what cannot be found again when they have left is no plan
         return OfferList()
-    terms = BindingTerms(search.facts, division, seats, search.missing_for(freed.wanted))
-    return OfferList([offer_of(terms, sorted({seat.cluster for seat in seats}), SELECTION)])
+    terms = BindingTerms(search.facts, division, going, search.missing_for(freed.wanted))
+    return OfferList([offer_of(terms, sorted({one.cluster for one in going}), SELECTION)])
 
 
 def _freed(search: ClusterSearch) -> Iterator[_Freed]:
     for wanted in _wanted(search):
-        seats = search.free_for(wanted)
-        if seats:
-            yield _Freed(wanted, seats)
+        going = search.free_for(wanted)
+        if going:
+            yield _Freed(wanted, going)
 
 
 def _wanted(search: ClusterSearch) -> Iterator[Division]:
@@ -70,7 +70,7 @@ def _wanted(search: ClusterSearch) -> Iterator[Division]:
 def _cheapness(search: ClusterSearch, wanted: Mapping[str, Division]) -> dict[str, int]:
     """The fewer have to leave a cluster for what it would hold, the larger; without those that cannot be freed."""
     found = {name: search.free_for(division) for name, division in wanted.items()}
-    return {name: -len(seats) for name, seats in found.items() if seats is not None}
+    return {name: -len(going) for name, going in found.items() if going is not None}
 
 
 def _selections(search: ClusterSearch, able: Mapping[str, int], enough: Enough = lambda _: True) -> Iterator[Selection]:

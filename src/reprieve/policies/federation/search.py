@@ -59,14 +59,14 @@ class ClusterSearch:
 
     def free_for(self, wanted: Division) -> list[Resident] | None:
         """Who leaves so that each cluster can hold what it has to; None: one of them cannot be freed enough."""
-        seats: list[Resident] = []
+        going: list[Resident] = []
         for name, replicas in wanted.items():
             gap = self.view.gap(name, replicas) if replicas > 0 else NOTHING
             victims = self.victims(name, gap) if gap else []
             if victims is None:
                 return None
-            seats += leaving(name, victims)
-        return seats
+            going += leaving(name, victims)
+        return going
 
     def missing_for(self, wanted: Division) -> Resources:
         """What clusters lack together of what they have to hold."""
@@ -122,10 +122,10 @@ def fewest_then_lowest(priorities: Sequence[Sequence[int]]) -> list[Criterion]:
 def free_every(search: ClusterSearch) -> OfferList:
     """Room in each cluster that the binding has to be in: one offer, or none."""
     wanted = fixed(search.facts, search.clusters)
-    seats = search.free_for(wanted)
-    if not seats:
+    going = search.free_for(wanted)
+    if not going:
         return OfferList()
-    terms = BindingTerms(search.facts, wanted, seats, search.missing_for(wanted))
+    terms = BindingTerms(search.facts, wanted, going, search.missing_for(wanted))
     return OfferList([offer_of(terms, wanted, ALL_NEEDED)])
 
 
@@ -168,7 +168,7 @@ def _freed(search: ClusterSearch, cluster: str, replicas: int) -> _Freed | None:
     if not search.constrained:
         return _Freed(cluster, victims, gap)
     needed = reprieved(search, leaving(cluster, victims))
-    return None if needed is None else _Freed(cluster, [seat.facts for seat in needed], gap)
+    return None if needed is None else _Freed(cluster, [one.facts for one in needed], gap)
 
 
 # Under spread constraints, room in a cluster is not all that counts
@@ -191,10 +191,10 @@ class Placing:
         self._gone.remove(unit)
 
 
-def reprieved(search: ClusterSearch, seats: list[Resident]) -> list[Resident] | None:
+def reprieved(search: ClusterSearch, going: list[Resident]) -> list[Resident] | None:
     """Those of some who cannot stay; None: it has no place even without all of them."""
-    ledger = Placing(search, seats)
-    return reprieve_each(ledger, least_important_first(seats)) if ledger.fits() else None
+    ledger = Placing(search, going)
+    return reprieve_each(ledger, least_important_first(going)) if ledger.fits() else None
 
 
 def least_important_first(residents: Iterable[Resident]) -> list[Resident]:

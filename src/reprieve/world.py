@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from reprieve.manifests.karmada import PropagationPolicy
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.meta import Manifest, PreemptionPolicy, find_condition
 from reprieve.manifests.pods import Pod, pod_slots
 from reprieve.manifests.priorities import PriorityClasses
+from reprieve.manifests.propagation import selected_by
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key, unit_name
 from reprieve.model.resources import Resources
@@ -127,6 +129,8 @@ class World:
         self._first = 0  # the version at which the journal starts
         self.classes = PriorityClasses()
         self.pods: dict[Key, PodFacts] = {}
+        self._for_pods: list[PropagationPolicy] = []
+        """The policies that select pods; mostly there are none."""
         # Classes first: whatever comes after them is resolved once.
         for item in sorted(objects, key=lambda item: not isinstance(item, PriorityClass)):
             self.put(item)
@@ -149,8 +153,7 @@ class World:
             self._note_pod(key, facts)
         else:
             self._note(Change(kind, key, old, item))
-        if kind is PriorityClass:
-            self._classes_changed()
+        self._derive(kind)
 
     def delete(self, kind: type[Any], name: str, namespace: str = "", *, called: str = "") -> bool:
         """Take an object away; False when it was not there. `called` tells kinds apart that share a type."""
@@ -162,9 +165,15 @@ class World:
             self._note_pod(key, None)
         else:
             self._note(Change(kind, key, old, None))
+        self._derive(kind)
+        return True
+
+    def _derive(self, kind: type[Any]) -> None:
+        """Bring up to date what follows from objects of a kind."""
         if kind is PriorityClass:
             self._classes_changed()
-        return True
+        elif kind is PropagationPolicy:
+            self._policies_changed()
 
     def get(self, kind: type[Any], name: str, namespace: str = "", *, called: str = "") -> Any | None:
         """An object by name; `called` tells kinds apart that share a type, such as composite groups."""
@@ -178,6 +187,10 @@ class World:
         """All objects of a kind and name, whatever they are read as: two APIs have a kind `Workload`."""
         key = (called, namespace, name)
         return [by_key[key] for by_key in self._objects.values() if key in by_key]
+
+    def called(self, kind: str) -> list[Any]:
+        """All objects of a kind, whatever they are read as."""
+        return [item for by_key in self._objects.values() for key, item in by_key.items() if key[0] == kind]
 
     def names(self, called: str) -> Iterator[str]:
         """The names of all objects of a kind, as units are written."""
@@ -194,6 +207,7 @@ class World:
         other._objects = {kind: dict(by_key) for kind, by_key in self._objects.items()}
         other.classes = self.classes
         other.pods = dict(self.pods)
+        other._for_pods = self._for_pods
         return other
 
     def changes_since(self, version: int) -> list[Change] | None:
@@ -211,7 +225,18 @@ class World:
         del self._journal[:count]
 
     def pending(self) -> Iterator[PodFacts]:
-        return (facts for facts in self.pods.values() if facts.pending)
+        return (facts for facts in self.pods.values() if facts.pending and not self.propagated(facts.pod))
+
+    def propagated(self, pod: Pod) -> bool:
+        """Whether a pod is for member clusters, because a policy selects it, and not for nodes."""
+        return any(selected_by(policy, pod) for policy in self._for_pods)
+
+    def _policies_changed(self) -> None:
+        self._for_pods = [
+            policy
+            for policy in self.all(PropagationPolicy)
+            if any(selector.kind == "Pod" for selector in policy.spec.resource_selectors)
+        ]
 
     def _note_pod(self, key: Key, facts: PodFacts | None) -> None:
         old = self.pods.pop(key, None)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.builders.federation import hollow_cluster
 from tests.builders.pods import pod, to_yaml
 from tests.cli.running import HOLLOW, Running, running, until
+from tests.generators.federations import binding
 
 FLAVOR = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "any"}}
 QUOTA = {"name": "any", "resources": [{"name": "cpu", "nominalQuota": 2}]}
@@ -83,3 +85,55 @@ def test_for_other_programs(plane: Running) -> None:
     }
     assert plane.run("top", "-o", "yaml").code == 2
     assert plane.run("top", "planets").code == 2
+
+
+# Member clusters
+
+GATES = ("--feature-gates", "PriorityBasedScheduling=true,PriorityBasedPreemptiveScheduling=true")
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("clusters"), *HOLLOW, *GATES) as plane:
+        silent = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "silent"}}
+        bindings = [
+            binding("runs", priority=100, cpu="3"),
+            binding("waits", priority=50, cpu="2", reach=["m1", "silent"]),
+            binding("stopped", priority=7, cpu="1", spec={"suspension": {"scheduling": True}}),
+        ]
+        plane.ok("apply", "-f", "-", stdin=to_yaml(hollow_cluster("m1", {"cpu": "4", "memory": "8Gi"}), silent))
+        until(lambda: plane.ok("top", "clusters").rows[1][2] == "0/4")
+        plane.ok("apply", "-f", "-", stdin=to_yaml(*bindings))
+        until(lambda: "m1 has insufficient room" in plane.ok("top", "clusters").stdout)
+        until(lambda: "3/4 (75%)" in plane.ok("top", "clusters").stdout)
+        yield plane
+
+
+def test_clusters_and_who_waits_for_them(federation: Running) -> None:
+    lines = federation.ok("top", "clusters").lines
+    assert lines[:4] == [
+        "CLUSTER   STATUS     CPU         MEMORY       BINDINGS   LEAVING",
+        "m1        Ready      3/4 (75%)   0/8Gi (0%)   1          0",
+        "silent    NoReport   -           -            0          0",
+        "",
+    ]
+    waiting = [line.split()[:3] for line in lines[4:]]
+    assert waiting == [
+        ["NAMESPACE", "WAITING", "PRIORITY"],
+        ["default", "resourcebinding/waits", "50"],
+        ["default", "resourcebinding/stopped", "7"],
+    ]
+    assert "m1 has insufficient room" in lines[5]
+    assert lines[6].endswith("it is suspended")
+    assert federation.ok("top", "clusters", "-o", "json").json()["clusters"][0]["cpu"] == "3/4 (75%)"
+    assert "resourcebinding/waits" in federation.ok("top").stdout
+
+
+def test_bindings_in_wide_tables(federation: Running) -> None:
+    wide = federation.ok("get", "bindings", "-o", "wide").lines
+    titles = ["NAME", "SCHEDULED", "CLUSTERS", "REPLICAS", "AGE", "PRIORITY", "PREEMPTION", "REQUESTS", "LEAVING"]
+    assert wide[0].split()[:9] == titles
+    assert wide[1].split()[0:4] == ["runs", "True", "m1:1", "1"]
+    assert wide[1].split()[5:8] == ["100", "PreemptLowerPriority", "cpu=3"]
+    assert wide[2].endswith("suspended")
+    assert "ResourceBinding/default/waits is unschedulable" in wide[3]

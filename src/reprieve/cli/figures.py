@@ -1,9 +1,10 @@
-"""How full nodes and queues are, and who waits: worked out from objects, for `top` and for the view of `up`."""
+"""How full nodes, queues and clusters are, and who waits: worked out from objects, for `top` and the view of `up`."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.manifests.core import Node
+from reprieve.manifests.karmada import Cluster
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod, pod_slots
 from reprieve.model.conditions import condition_of, true_condition
@@ -16,10 +17,18 @@ _GI = 1 << 30
 
 
 class NodeUse(NamedTuple):
+    """What a node or a member cluster offers, and what is used of it."""
+
     name: str
     ready: bool
     offers: Resources
     used: Resources
+    silent: bool = False
+    """A cluster that has never reported what it has."""
+
+    @property
+    def status(self) -> str:
+        return "NotReady" if not self.ready else "NoReport" if self.silent else "Ready"
 
     def share(self, resource: str) -> float:
         return self.used.of(resource) / self.offers.of(resource) if self.offers.of(resource) else 0.0
@@ -31,10 +40,10 @@ def node_uses(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeUse]:
     for pod in pods:
         if pod.spec.node_name and not pod.finished:
             held[pod.spec.node_name] = held.get(pod.spec.node_name, NOTHING) + pod_slots(pod.spec)
-    return [NodeUse(node.name, _ready(node), node.allocatable, held.get(node.name, NOTHING)) for node in nodes]
+    return [NodeUse(node.name, is_ready(node), node.allocatable, held.get(node.name, NOTHING)) for node in nodes]
 
 
-def _ready(node: Node) -> bool:
+def is_ready(node: Node | Cluster) -> bool:
     condition = find_condition(node.status.conditions, "Ready")
     return condition is None or condition.status == "True"
 

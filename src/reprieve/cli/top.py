@@ -1,4 +1,4 @@
-"""`reprieve top`: how full nodes and queues are, who holds most, and who waits."""
+"""`reprieve top`: how full nodes, queues and member clusters are, who holds most, and who waits."""
 
 import textwrap
 import time
@@ -16,7 +16,17 @@ from reprieve.cli.options import AllNamespaces, BadUsage, Namespace, Selector, S
 from reprieve.cli.output import Form, Shape, columns, on_terminal, print_object
 from reprieve.cli.terminal import say
 from reprieve.manifests.core import Node
-from reprieve.manifests.kinds import CLUSTER_QUEUES, NODES, PODS, PRIORITY_CLASSES, QUOTA_WORKLOADS, READERS
+from reprieve.manifests.kinds import (
+    BINDINGS,
+    CLUSTER_BINDINGS,
+    CLUSTER_QUEUES,
+    CLUSTERS,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    QUOTA_WORKLOADS,
+    READERS,
+)
 from reprieve.manifests.pods import Pod, pod_requests
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.texts import cli as texts
@@ -35,11 +45,15 @@ class Subject(StrEnum):
     nodes = "nodes"
     pods = "pods"
     queues = "queues"
+    clusters = "clusters"
 
 
 What = Annotated[
-    Subject | None, typer.Argument(metavar="nodes|pods|queues", help="Only these; else everything at a glance.")
+    Subject | None,
+    typer.Argument(metavar="nodes|pods|queues|clusters", help="Only these; else everything at a glance."),
 ]
+_EVERYWHERE = (None, Subject.clusters)
+"""What is looked at in all namespaces, unless one is named."""
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show it again and again, until Ctrl-C.")]
 
 
@@ -53,14 +67,14 @@ def top(
     server: Server = None,
     token: Token = None,
 ) -> None:
-    """Show how full nodes and queues are, and who waits.
+    """Show how full nodes, queues and member clusters are, and who waits.
 
     Everything is counted as requested, as the scheduler does. Pods are those of the namespace, or with -A of all.
     """
     if output in (Form.name, Form.yaml) or (watch and output is Form.json):
         raise BadUsage(texts.TABLE_OR_JSON)
     with connected(server, token) as client:
-        place = namespace_for(PODS, namespace, everywhere=all_namespaces or (namespace is None and what is None))
+        place = namespace_for(PODS, namespace, everywhere=all_namespaces or (namespace is None and what in _EVERYWHERE))
         if watch:
             _again_and_again(lambda: _text(_blocks(client, what, place, selector)))
         elif output is Form.json:
@@ -81,8 +95,13 @@ def _blocks(client: "Client", what: Subject | None, namespace: str, labels: str)
         queues = _queues(client)
         if queues[2] or what is Subject.queues:
             yield queues
-    if what is None:
-        yield _waiting(client, namespace)
+    if what in (None, Subject.clusters):
+        clusters = _clusters(client)
+        if clusters[2] or what is Subject.clusters:
+            yield clusters
+    if what in (None, Subject.clusters):
+        waiting = _waiting_bindings(client, namespace)
+        yield _told(waiting if what else [*_waiting(client, namespace), *waiting])
 
 
 def _nodes(client: "Client", labels: str) -> Block:
@@ -119,9 +138,35 @@ def _queues(client: "Client") -> Block:
     return "queues", ("QUEUE", "FLAVOR", "RESOURCE", "USED", "BORROWED", "ADMITTED", "PENDING"), rows
 
 
-def _waiting(client: "Client", namespace: str) -> Block:
+def _clusters(client: "Client") -> Block:
+    from reprieve.cli.cluster_figures import bindings_in, cluster_uses  # with the policies, which other verbs can spare
+
+    uses = cluster_uses(_typed("Cluster", item, CLUSTERS.api_version) for item in client.items(CLUSTERS))
+    names = {name: heading for name, heading in figures.shown_resources(uses).items() if name != "pods"}
+    bindings = [*client.items(BINDINGS), *client.items(CLUSTER_BINDINGS)]
+    headings = ("CLUSTER", "STATUS", *(heading.upper() for heading in names.values()), "BINDINGS", "LEAVING")
+    rows = [
+        [use.name, use.status, *(figures.of_all(use, name) for name in names), *bindings_in(use.name, bindings)]
+        for use in uses
+    ]
+    return "clusters", headings, rows
+
+
+def _waiting_bindings(client: "Client", namespace: str) -> list[figures.Waiting]:
+    """Bindings that wait; those of the whole control plane where all namespaces are looked at."""
+    from reprieve.cli.cluster_figures import waiting_bindings
+
+    found = [(BINDINGS, item) for item in client.items(BINDINGS, namespace)]
+    found += [(CLUSTER_BINDINGS, item) for item in client.items(CLUSTER_BINDINGS)] if not namespace else []
+    return waiting_bindings(_typed(resource.kind, item, resource.api_version) for resource, item in found)
+
+
+def _waiting(client: "Client", namespace: str) -> list[figures.Waiting]:
     pods = figures.waiting_pods(_typed("Pod", item) for item in client.items(PODS, namespace))
-    found = [*figures.waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
+    return [*figures.waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
+
+
+def _told(found: list[figures.Waiting]) -> Block:
     rows = [[each.namespace, each.unit, str(each.priority), _since(each), _short(each.why)] for each in found]
     if len(rows) > _MOST_WAITING:
         rows = [*rows[:_MOST_WAITING], ["", and_more(len(rows) - _MOST_WAITING), "", "", ""]]
@@ -143,8 +188,8 @@ def _short(why: str) -> str:
     return textwrap.shorten(why, _LONGEST_WHY, placeholder=" …")
 
 
-def _typed(kind: str, item: dict[str, Any]) -> Any:
-    return READERS["v1", kind].convert({"apiVersion": "v1", "kind": kind, **item})
+def _typed(kind: str, item: dict[str, Any], version: str = "v1") -> Any:
+    return READERS[version, kind].convert({"apiVersion": version, "kind": kind, **item})
 
 
 def _text(blocks: Iterator[Block]) -> str:

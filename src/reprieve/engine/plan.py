@@ -29,6 +29,8 @@ class Victim(msgspec.Struct, frozen=True):
     pdb_violation: bool = False
     group: UnitName | None = None
     """What it goes with as a whole."""
+    clusters: tuple[str, ...] = ()
+    """The member clusters that it loses; it keeps its others."""
     ends: bool = False
     """It asked to be ended when preempted, instead of waiting for another turn."""
 

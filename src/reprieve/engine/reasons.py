@@ -7,9 +7,9 @@ import msgspec
 from reprieve.engine.claims import Claim
 from reprieve.model.names import UnitName
 
-Because = Literal["Never", "Leaving", "Budget", "NotYet", "Turn", "GateOff", "NotAllowed"]
+Because = Literal["Never", "Leaving", "Budget", "NotYet", "Turn", "GateOff", "Suspended", "NotAllowed"]
 """Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, a time that has not
-come, others whose turn is first, a feature gate that is off, or what else."""
+come, others whose turn is first, a feature gate that is off, a preemptor that is suspended, or what else."""
 
 
 class Reason(msgspec.Struct, frozen=True, rename="camel"):

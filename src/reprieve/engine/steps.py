@@ -181,6 +181,21 @@ def fill_back(ledger: Steps[Unit], removed: list[Unit]) -> list[Unit]:
     return victims
 
 
+def reprieve_each(ledger: Steps[Unit], removed: Sequence[Unit]) -> list[Unit]:
+    """Give back, the most important first, whoever the preemptor fits beside; the least important stands first.
+
+    What is left is minimal where more room never hurts: nobody of them could stay, alone or with others.
+    """
+    victims = list(removed)
+    for unit in reversed(removed):
+        ledger.give_back(unit)
+        if ledger.fits():
+            victims.remove(unit)
+        else:
+            ledger.remove(unit)
+    return victims
+
+
 # For domains that know a gap: one that is enough goes alone, else they go together
 
 
@@ -192,7 +207,9 @@ LARGEST = 2**63 - 1
 def one_or_together(gap: list[int], shares: Ints, candidates: Mask) -> list[int] | None:
     """The ranks that make way; None: not even all of them cover the gap. `shares`: a row a rank, a column a resource.
 
-    Who holds nothing of what is missing is passed over: its leaving would not help.
+    From the lowest rank up, whichever comes first: one that covers the gap alone, or as many as cover it together; at
+    the same rank, the one alone. Of those together, the ones that turn out not to be needed are given back. Who holds
+    nothing of what is missing is passed over: its leaving would not help.
     """
     if not gap or max(gap) > LARGEST:
         return None
@@ -207,7 +224,18 @@ def one_or_together(gap: list[int], shares: Ints, candidates: Mask) -> list[int]
     alone = _first((useful >= gap).all(axis=1))
     if alone is not None and (together is None or alone <= together):
         return [int(ranks[alone])]
-    return None if together is None else ranks[: together + 1].tolist()
+    return None if together is None else ranks[: together + 1][_needed(useful[: together + 1], gap)].tolist()
+
+
+def _needed(useful: Amounts, gap: list[int]) -> list[int]:
+    """The places of those who cannot be spared, after the others were given back, the most important first."""
+    surplus = useful.sum(axis=0) - gap
+    spared: set[int] = set()
+    for place in np.flatnonzero((useful <= surplus).all(axis=1))[::-1].tolist():
+        if (useful[place] <= surplus).all():
+            surplus -= useful[place]
+            spared.add(place)
+    return [place for place in range(len(useful)) if place not in spared]
 
 
 def _first(holds: Any) -> int | None:

@@ -33,8 +33,8 @@ def count(name: str, path: str, description: str = "") -> Column:
     return Column(name, tuple(path.split(".")), description=description, type="integer")
 
 
-def worked_out(name: str, cell: str, description: str = "") -> Column:
-    return Column(name, cell=cell, description=description)
+def worked_out(name: str, cell: str, description: str = "", *, wide: bool = False) -> Column:
+    return Column(name, cell=cell, description=description, wide=wide)
 
 
 def condition(name: str, kind: str) -> Column:
@@ -135,6 +135,10 @@ BINDING = (
     condition("Scheduled", "Scheduled"),
     worked_out("Clusters", "clusters", "Where its replicas are."),
     count("Replicas", "spec.replicas"),
-    at("Priority", "spec.schedulePriority.priority", default="0", wide=True),
     AGE,
+    at("Priority", "spec.schedulePriority.priority", default="0", wide=True, description="The larger, the sooner."),
+    at("Preemption", "spec.schedulePriority.preemptionPolicy", default="Never", wide=True),
+    worked_out("Requests", "requests", "What one replica asks for.", wide=True),
+    worked_out("Leaving", "leaving", "The clusters it still leaves.", wide=True),
+    worked_out("Waits For", "waits_for", "Why it has no clusters yet.", wide=True),
 )

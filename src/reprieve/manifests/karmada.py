@@ -8,6 +8,7 @@ from reprieve.manifests import meta
 from reprieve.manifests.pods import NodeSelector
 from reprieve.model.resources import NOTHING, Resources
 
+BindingKind = Literal["ResourceBinding", "ClusterResourceBinding"]
 PriorityClassSource = Literal["KubePriorityClass", "PodPriorityClass", "FederatedPriorityClass"]
 POLICY_ANNOTATION = "propagationpolicy.karmada.io/name"
 POLICY_NAMESPACE_ANNOTATION = "propagationpolicy.karmada.io/namespace"
@@ -151,8 +152,14 @@ class TargetCluster(meta.Model):
 
 
 class BindingSchedulePriority(meta.Model):
-    priority: meta.Int32 = 0
-    preemption_policy: meta.PreemptionPolicy = "Never"
+    """Both are required; what a binding leaves out all the same counts as 0 and Never, and admission says so."""
+
+    priority: meta.Int32 | None = None
+    preemption_policy: meta.PreemptionPolicy | None = None
+
+
+class Suspension(meta.Model):
+    scheduling: bool = False
 
 
 class GracefulEvictionTask(meta.Model):
@@ -174,6 +181,7 @@ class BindingSpec(meta.Model):
     scheduler_name: str = "default-scheduler"
     schedule_priority: BindingSchedulePriority | None = None
     graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
+    suspension: Suspension | None = None
 
 
 class BindingStatus(meta.Model):
@@ -185,6 +193,6 @@ class ResourceBinding(meta.Manifest):
     """A binding of a template to clusters, namespaced or for the whole control plane."""
 
     api_version: Literal["work.karmada.io/v1alpha2"] = "work.karmada.io/v1alpha2"
-    kind: Literal["ResourceBinding", "ClusterResourceBinding"]
+    kind: BindingKind
     spec: BindingSpec
     status: BindingStatus = BindingStatus()

@@ -141,7 +141,7 @@ _BINDING = {"work.karmada.io/v1alpha2": karmada.ResourceBinding}
 CLUSTERS = _row("Cluster", {"cluster.karmada.io/v1alpha1": karmada.Cluster}, namespaced=False, columns=columns.CLUSTER)
 PROPAGATION_POLICIES = _row("PropagationPolicy", _POLICY, "pp", subresources="")
 CLUSTER_PROPAGATION_POLICIES = _row("ClusterPropagationPolicy", _POLICY, "cpp", namespaced=False, subresources="")
-BINDINGS = _row("ResourceBinding", _BINDING, "rb", category="work", columns=columns.BINDING)
+BINDINGS = _row("ResourceBinding", _BINDING, "rb binding bindings", category="work", columns=columns.BINDING)
 CLUSTER_BINDINGS = _row("ClusterResourceBinding", _BINDING, "crb", namespaced=False, columns=columns.BINDING)
 
 # fmt: on

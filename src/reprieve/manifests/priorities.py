@@ -47,8 +47,9 @@ class PriorityClasses:
 
     def __init__(self, classes: Iterable[PriorityClass] = ()) -> None:
         self._classes = {**BUILT_IN, **{item.name: item for item in classes}}
-        defaults = [item for item in self._classes.values() if item.global_default]
-        self.global_default = min(defaults, key=lambda item: (item.value, item.name), default=None)
+        self.defaults = [item for item in self._classes.values() if item.global_default]
+        """All that are marked so, in the order in which they came: there should be one."""
+        self.global_default = min(self.defaults, key=lambda item: (item.value, item.name), default=None)
 
     def get(self, name: str) -> PriorityClass | None:
         return self._classes.get(name)
@@ -103,7 +104,7 @@ class PriorityClasses:
 def of_scheduled_binding(binding: ResourceBinding) -> Priority | None:
     """What a binding already carries: a class that changes later does not change it."""
     carried = binding.spec.schedule_priority
-    return Priority(carried.priority, carried.preemption_policy) if carried else None
+    return Priority(carried.priority or 0, carried.preemption_policy or "Never") if carried else None
 
 
 def parse_integer(text: str, bits: int) -> int | None:

@@ -74,9 +74,10 @@ _NAMES: dict[type, str] = {
         preserveResourcesOnDeletion
     """,
     karmada.BindingSpec: """
-        propagateDeps requiredBy failover conflictResolution rescheduleTriggeredAt suspension
+        propagateDeps requiredBy failover conflictResolution rescheduleTriggeredAt
         preserveResourcesOnDeletion components
     """,
+    karmada.Suspension: "dispatching dispatchingOnClusters",
     karmada.BindingStatus: "aggregatedStatus schedulerObservingAffinityName lastScheduledTime",
     karmada.Placement: "workloadAffinity",
     karmada.GracefulEvictionTask: """

@@ -86,6 +86,7 @@ class Planner:
         self.now = now
         self._moment = microseconds(now)
         self.policies = Policies(self.world, settings, self._moment, names=names)
+        self.policies.complete()
         refused = [*loaded.errors, *admit_all(loaded.entries)]
         self.errors = sum(each.severity == "error" and each.origin.file not in loaded.stored for each in refused)
         odd = (problem.as_warning() for problem in (*refused, *survey(loaded, self.world, settings)))

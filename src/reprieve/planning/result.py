@@ -108,5 +108,6 @@ def _victim(victim: Victim) -> dict[str, Any]:
         "message": texts.describe(victim.reason),
         "facts": msgspec.to_builtins(victim.reason),
         **({"group": victim.group} if victim.group else {}),
+        **({"clusters": list(victim.clusters)} if victim.clusters else {}),
         **({"onPreemption": "Terminate"} if victim.ends else {}),
     }

@@ -37,6 +37,8 @@ def _what_if(
     with_change = change.apply(world, before.policies)
     after = Picture(with_change, change.configured(settings), moment, names=names)
     _follow(before.policies, after.policies)
+    before.policies.complete()
+    after.policies.complete()
     warnings, errors = _warnings(loaded, change.loaded)
     told = {
         "now": now.isoformat().replace("+00:00", "Z"),

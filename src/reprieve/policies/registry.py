@@ -170,6 +170,10 @@ class Entry(ABC):
         """Objects as their controllers would write them, where they follow from others that may be changed."""
         return ()
 
+    def missing(self) -> Iterable[Any]:
+        """Objects that a controller would make for others that are there, and that nobody has made yet."""
+        return ()
+
     def answer(self, decided: Decided) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002 - nothing more to tell
         """What a result tells of a unit that got its place, beyond its placement: by field, by unit."""
         return {}
@@ -233,6 +237,11 @@ class Policies:
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
+
+    def complete(self) -> None:
+        """Add to the world what controllers would have made already."""
+        for item in [item for entry in self for item in entry.missing()]:
+            self.world.put(item)
 
     def of_kind(self, kind: str) -> list[Entry]:
         return [entry for entry in self if kind in entry.kinds]

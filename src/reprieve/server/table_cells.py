@@ -138,6 +138,26 @@ def clusters(binding: Any) -> str:
     return ",".join(placed) or UNSET
 
 
+def requests(binding: Any) -> str:
+    """What one replica asks for: `cpu=2,memory=1Gi`."""
+    asked = dig(binding, "spec", "replicaRequirements", "resourceRequest")
+    parts = (f"{name}={value}" for name, value in sorted(asked.items())) if isinstance(asked, dict) else ()
+    return ",".join(parts) or UNSET
+
+
+def leaving(binding: Any) -> str:
+    """The clusters that a binding has been told to leave."""
+    return ",".join(text(task, "fromCluster") for task in objects(binding, "spec", "gracefulEvictionTasks")) or UNSET
+
+
+def waits_for(binding: Any) -> str:
+    """Why a binding has no clusters yet."""
+    if dig(binding, "spec", "suspension", "scheduling") is True:
+        return "suspended"
+    said = condition(binding, "Scheduled")
+    return text(said, "message") if said.get("status") == "False" else UNSET
+
+
 def gang(group: Any) -> str:
     """How a pod group is scheduled: `Gang(4)` or `Basic`."""
     policy = dig(group, "spec", "schedulingPolicy", "gang")
@@ -182,7 +202,7 @@ def _whenever(cell: Callable[[Any], Any]) -> Callable[[Any, datetime], Any]:
 
 _TIMELESS: tuple[Callable[[Any], Any], ...] = (
     *(pod_ready, pod_status, pod_restarts, node_status, node_roles, job_status, job_completions, replicas_ready),
-    *(global_default, gang, cohort, finished, clusters, event_object, data_count),
+    *(global_default, gang, cohort, finished, clusters, requests, leaving, waits_for, event_object, data_count),
 )
 CELLS: dict[str, Callable[[Any, datetime], Any]] = {
     "age": lambda data, now: age(dig(data, "metadata", "creationTimestamp"), now),

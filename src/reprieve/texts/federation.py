@@ -9,7 +9,10 @@ from reprieve.texts.claims import of_domain
 from reprieve.texts.parts import count, listed
 
 CLUSTER_SCOPED_PREEMPTOR = "it preempts nobody, because cluster-scoped bindings do not preempt"
+NOT_RESOLVED = "it preempts nobody, because its priority class is not resolved"
 NEVER = "it preempts nobody, because its preemption policy is Never"
+
+SUSPENDED = "it is suspended"
 
 HOLLOW_READY = "this cluster exists on paper, and is always ready"
 RUN_TIME_OVER = "it has run for as long as its annotation says"
@@ -18,6 +21,10 @@ JOB_FINISHED = "the Job that is bound has finished, and uses nothing any more"
 
 def already_scheduled(unit: str, clusters: Sequence[str]) -> str:
     return f"{shown(unit)} is scheduled to {listed(clusters)} already; nobody is preempted."
+
+
+def suspended(unit: str) -> str:
+    return f"{shown(unit)} is not scheduled, and preempts nobody: it is suspended (spec.suspension.scheduling)."
 
 
 NOT_RELATED = "it is in none of the clusters in question"

@@ -23,11 +23,13 @@ CRITERIA = {
     "FirstByName": "all else is equal, and it is the first by name",
     "EveryClusterNeeded": "its replicas have a fixed place in each of them",
     "SeveralClusters": "no single cluster could be freed enough",
+    "CheapestSelection": "of the clusters that the spread constraints allow, these cost least",
     "EarlierAffinityGroup": "its affinity group comes first",
     "OnlyCandidate": "it is the only candidate",
 }
 # Why nobody is asked to leave, though no rule protects them.
 _BECAUSE = {
+    "Suspended": "the preemptor is suspended",
     "Never": "the preemptor's preemption policy is Never",
     "Leaving": "others that are leaving already are enough",
     "Budget": "it would take a PDB violation, and budgets are respected",

@@ -11,6 +11,7 @@ _WITHOUT = {
     "CompositePodGroup": "The priority and mode of {what} above it do not count",
     "PodGroupPreemptionPolicy": "That its group says preemptionPolicy: Never does not count",
     "TopologyAwareWorkloadScheduling": "It asks for one {what}, but may be spread over several",
+    "PriorityBasedScheduling": "The priority that {what} asks for does not count",
     "PriorityBoost": "Its priority boost of {what} does not count",
     "PartialAdmission": "It may not start with fewer pods, though it says how few are enough",
     "FairSharingPreemptWithinNominal": "That its queue is within its nominal quota does not count in fair sharing",

@@ -139,19 +139,28 @@ def test_what_is_right_is_not_written_again() -> None:
     live(story)
 
 
-def test_a_priority_is_resolved_once_and_again_only_when_the_policy_asks_for_another() -> None:
+def test_a_priority_is_resolved_when_the_binding_is_made_or_changed_and_not_when_only_its_class_changes() -> None:
     async def story(store: EmbeddedStore) -> None:
+        async def carried() -> tuple[int, str]:
+            found = (await the_binding(store)).data["spec"]["schedulePriority"]
+            return found["priority"], found["preemptionPolicy"]
+
         await store.create(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 50})
         await store.create(POLICIES, policy("low"))
         await store.create(DEPLOYMENTS, deployment("web"))
         await the_binding(store)
         await store.delete(PRIORITY_CLASSES, "low")
-        await store.create(PRIORITY_CLASSES, {"metadata": {"name": "low"}, "value": 7})
+        await store.create(PRIORITY_CLASSES, {"metadata": {"name": "low"}, "value": 7, "preemptionPolicy": "Never"})
+        await store.patch(DEPLOYMENTS, "web", "default", {"metadata": {"labels": {"colour": "red"}}})
+        await store.patch(BINDINGS, NAME, "default", {"spec": {"clusters": [{"name": "m1", "replicas": 1}]}})
+        assert await carried() == (5, "PreemptLowerPriority")
         await write(store, {"replicas": 2})
-        assert (await the_binding(store)).data["spec"]["schedulePriority"]["priority"] == 5
+        assert await carried() == (7, "Never")
         asks = {"spec": {"schedulePriority": {"priorityClassName": "high"}}}
         await store.patch(POLICIES, "low-deployment", "default", asks)
-        assert (await the_binding(store)).data["spec"]["schedulePriority"]["priority"] == 50
+        assert await carried() == (50, "PreemptLowerPriority")
+        await store.patch(POLICIES, "low-deployment", "default", {"spec": {"schedulePriority": None}})
+        assert await carried() == (0, "Never")
 
     live(story)
 
@@ -175,7 +184,7 @@ def test_a_class_that_the_watch_has_not_told_of_yet_is_found() -> None:
     live(story, lambda store: Late(store, 10))
 
 
-def test_a_policy_of_the_namespace_wins_and_one_for_all_takes_over_when_it_goes() -> None:
+def test_a_policy_of_the_namespace_that_preempts_wins_and_one_for_all_takes_over_when_it_goes() -> None:
     async def story(store: EmbeddedStore) -> None:
         for_all = policy("low", scheduling=DUPLICATED)
         del for_all["metadata"]["namespace"]
@@ -183,6 +192,8 @@ def test_a_policy_of_the_namespace_wins_and_one_for_all_takes_over_when_it_goes(
         await store.create(DEPLOYMENTS, deployment("web"))
         assert CLUSTER_POLICY_ANNOTATION in (await the_binding(store)).metadata["annotations"]
         await store.create(POLICIES, policy("low", scheduling=DIVIDED))
+        assert CLUSTER_POLICY_ANNOTATION in (await the_binding(store)).metadata["annotations"]
+        await store.patch(POLICIES, "low-deployment", "default", {"spec": {"preemption": "Always"}})
         said = (await the_binding(store)).metadata["annotations"]
         assert (POLICY_ANNOTATION in said, CLUSTER_POLICY_ANNOTATION in said) == (True, False)
         await store.delete(POLICIES, "low-deployment", "default")

@@ -103,6 +103,15 @@ CASES = [
         """,
     ),
     Case(
+        "a class whose name no class can have",
+        policy("schedulePriority: {priorityClassName: Very_High}"),
+        want="""
+        error: bad.yaml: document 1, line 4: PropagationPolicy/default/p:
+            $.spec.schedulePriority.priorityClassName: found "Very_High"; allowed: a DNS name: a-z, 0-9, - and .,
+            starting and ending with a letter or digit, at most 253 long
+        """,
+    ),
+    Case(
         "a class that is a number",
         policy("schedulePriority: {priorityClassName: 5}"),
         want="""
@@ -244,6 +253,19 @@ CASES = [
             1.5; it must be a whole number from -2147483648 to 2147483647
         error: bad.yaml: document 1, line 4: ResourceBinding/default/a: $.spec.schedulePriority.preemptionPolicy:
             found "Always"; allowed: Never, PreemptLowerPriority
+        """,
+    ),
+    Case(
+        "a priority of which half is missing",
+        documents(
+            obj(BINDING, f"spec: {{{RESOURCE}, schedulePriority: {{priority: 5}}}}"),
+            obj(BINDING, f"spec: {{{RESOURCE}, schedulePriority: {{preemptionPolicy: Never}}}}", "b"),
+        ),
+        want="""
+        error: bad.yaml: document 1, line 4: ResourceBinding/default/a: $.spec.schedulePriority.preemptionPolicy:
+            missing; allowed: Never, PreemptLowerPriority; Never is used
+        error: bad.yaml: document 2, line 9: ResourceBinding/default/b: $.spec.schedulePriority.priority: missing;
+            it must be a whole number of 32 bits; 0 is used
         """,
     ),
     Case(

@@ -103,10 +103,10 @@ CASES = [
             )
         ),
         want="""
-        warning: bad.yaml: document 1, line 5: PriorityClass/b: $.globalDefault: a is a global default too; the
-            smallest value wins: 5
-        warning: bad.yaml: document 3, line 17: PriorityClass/c: $.globalDefault: a is a global default too; the
-            smallest value wins: 5
+        error: bad.yaml: document 2, line 11: PriorityClass/a: $.globalDefault: the PriorityClass b is the global
+            default already; only one can be; of several that are there all the same, the smallest value counts: 5
+        error: bad.yaml: document 3, line 17: PriorityClass/c: $.globalDefault: the PriorityClass b is the global
+            default already; only one can be; of several that are there all the same, the smallest value counts: 5
         """,
     ),
     Case(
@@ -190,8 +190,8 @@ CASES = [
         "a global default beside the one the cluster has",
         obj(CLASS, "value: 7\nglobalDefault: true"),
         want="""
-        warning: bad.yaml: document 1, line 5: PriorityClass/a: $.globalDefault: old is a global default too; the
-            smallest value wins: 6
+        error: bad.yaml: document 1, line 5: PriorityClass/a: $.globalDefault: the PriorityClass old is the global
+            default already; only one can be; of several that are there all the same, the smallest value counts: 6
         """,
         old=obj(CLASS, "value: 6\nglobalDefault: true", name="old"),
     ),

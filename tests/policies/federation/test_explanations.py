@@ -6,6 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -208,13 +209,44 @@ def test_a_cluster_that_the_weights_give_nothing_is_said_to_be_that() -> None:
     assert (told.domain, told.obstacles) == ("m1", {"m2": "given none of the replicas that are missing"})
 
 
-def test_replicas_with_a_fixed_place_are_said_to_preempt_nobody_under_spread_constraints() -> None:
-    spread = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1}]}
+SPREAD_OVER_ONE = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+
+
+@pytest.mark.parametrize("scheduling", [DUPLICATED, weighted(("m1", 1), ("m2", 1))])
+def test_replicas_with_a_fixed_place_free_the_cheapest_clusters_that_the_constraints_allow(scheduling: Dict) -> None:
+    full = [cluster(name, cpu="5", used="5") for name in ("m1", "m2")]
+    residents = [binding("a", priority=1, cpu="5", on={"m1": 1}), binding("b", priority=0, cpu="5", on={"m2": 1})]
+    high = binding("high", priority=10, cpu="5", scheduling=scheduling, spread=SPREAD_OVER_ONE)
+    told = decision(answer([*full, *residents, high])[1])
+    assert (told.outcome, told.domain, told.criterion) == ("Preempt", "m2", "CheapestSelection")
+    assert told.victims[0]["clusters"] == ["m2"]
+    assert [(item["rule"], item["message"]) for item in told.spared] == [
+        (
+            "CheaperElsewhere",
+            "m2 was chosen instead: of the clusters that the spread constraints allow, these cost least",
+        )
+    ]
+    assert told.obstacles == {
+        "m1": "not needed: other clusters that the spread constraints allow cost no more",
+    }
+
+
+def test_a_cluster_that_reports_nothing_says_so() -> None:
+    silent = cluster("m1")
+    del silent["status"]["resourceSummary"]
+    told = decision(answer([silent, binding("high", priority=10, cpu="5")])[1])
+    assert told.obstacles == {"m1": "without room that is known: it reports no status.resourceSummary"}
+    assert "m1 is without room that is known: it reports no status.resourceSummary" in told.message
+
+
+def test_a_preemptor_that_grows_is_not_in_its_own_list_of_the_spared() -> None:
     low = binding("low", priority=0, cpu="5", on={"m1": 1})
-    high = binding("high", priority=10, cpu="5", scheduling=DUPLICATED, placement=spread)
-    told = decision(answer([cluster("m1", cpu="5", used="5"), low, high])[1])
-    why = "not to be freed: replicas with a fixed place preempt nobody under spread constraints"
-    assert (told.outcome, told.obstacles) == ("Unschedulable", {"m1": why})
+    high = binding("high", priority=10, cpu="5", replicas=2, on={"m1": 1})
+    for policy, outcome in (("PreemptLowerPriority", "Preempt"), ("Never", "Unschedulable")):
+        high["spec"]["schedulePriority"]["preemptionPolicy"] = policy
+        told = decision(answer([cluster("m1", cpu="10", used="10"), low, high])[1])
+        assert told.outcome == outcome
+        assert "ResourceBinding/default/high" not in [item["unit"] for item in told.spared]
 
 
 def test_a_cluster_that_is_left_alone_when_several_are_freed_is_told_why() -> None:

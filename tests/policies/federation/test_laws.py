@@ -114,9 +114,22 @@ def plain_victims(policy: FederationPolicy, facts: BindingFacts, name: str) -> l
         if all(held.of(key) >= units for key, units in gap.items()):
             return [other]
         remembered.append(other)
-        if all(sum(one.on(name).of(key) for one in remembered) >= units for key, units in gap.items()):
-            return remembered
+        if _covers(remembered, name, gap):
+            return _without_superfluous(remembered, name, gap)
     return []
+
+
+def _covers(some: list[BindingFacts], name: str, gap: dict[str, int]) -> bool:
+    return all(sum(one.on(name).of(key) for one in some) >= units for key, units in gap.items())
+
+
+def _without_superfluous(some: list[BindingFacts], name: str, gap: dict[str, int]) -> list[BindingFacts]:
+    """The most important who are not needed stay."""
+    kept = list(some)
+    for one in reversed(some):
+        rest = [other for other in kept if other is not one]
+        kept = rest if _covers(rest, name, gap) else kept
+    return kept
 
 
 @laws

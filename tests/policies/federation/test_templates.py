@@ -39,7 +39,10 @@ def made(world: World, settings: Settings = ON) -> ResourceBinding:
 
 def carried(world: World, settings: Settings = ON) -> tuple[int, str] | None:
     found = made(world, settings).spec.schedule_priority
-    return (found.priority, found.preemption_policy) if found else None
+    if found is None:
+        return None
+    assert found.priority is not None
+    return found.priority, str(found.preemption_policy)
 
 
 def test_the_binding_says_what_template_and_policy_say() -> None:
@@ -50,7 +53,7 @@ def test_the_binding_says_what_template_and_policy_say() -> None:
     assert (found.spec.resource.kind, found.spec.resource.name, found.spec.replicas) == ("Deployment", "web", 3)
     assert found.spec.replica_requirements is not None
     assert found.spec.replica_requirements.resource_request.to_manifest() == {"cpu": "2", "memory": "1Gi"}
-    assert (found.spec.scheduler_name, found.spec.schedule_priority) == ("mine", None)
+    assert (found.spec.scheduler_name, carried(world)) == ("mine", (0, "Never"))
     assert found.spec.placement is not None
     assert found.metadata.annotations["propagationpolicy.karmada.io/name"] == "p"
 

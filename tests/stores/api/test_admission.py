@@ -76,12 +76,16 @@ def test_rules_of_the_designs_are_kept(scene: Scene) -> None:
 
 
 def test_warnings_refuse_nothing(scene: Scene) -> None:
-    _class(scene, "one", 1, globalDefault=True)
-    _class(scene, "two", 2, globalDefault=True)
     quota = {"name": "cpu", "nominalQuota": 1}
     group = {"coveredResources": ["cpu"], "flavors": [{"name": "unknown", "resources": [quota]}]}
     scene.create(RESOURCE_FLAVORS, {"metadata": {"name": "known"}})
     scene.create(CLUSTER_QUEUES, {"metadata": {"name": "q"}, "spec": {"resourceGroups": [group]}})
+
+
+def test_a_second_global_default_is_refused_with_the_name_of_the_first(scene: Scene) -> None:
+    _class(scene, "one", 1, globalDefault=True)
+    with pytest.raises(Invalid, match="the PriorityClass one is the global default already"):
+        _class(scene, "two", 2, globalDefault=True)
 
 
 def test_cohorts_do_not_go_in_circles(scene: Scene) -> None:

@@ -22,6 +22,7 @@ from reprieve.engine.clusters import Usage
 from reprieve.manifests.karmada import is_hollow
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS, JOBS
 from reprieve.manifests.priorities import Priority
+from reprieve.manifests.resource import plural_of
 from reprieve.model.clock import Clock, moment_of, timestamp
 from reprieve.model.conditions import set_condition, true_condition
 from reprieve.model.resources import QuantityError, Resources, print_amount
@@ -37,9 +38,12 @@ ALLOCATABLE = "reprieve.scheduling/allocatable"
 GRACE_SECONDS = "reprieve.scheduling/eviction-grace-seconds"
 """On a cluster: how long replicas that were told to leave take."""
 _SERVED = {
-    "v1": ("ConfigMap", "Pod", "Secret", "Service"),
+    "v1": ("ConfigMap", "Namespace", "Pod", "Secret", "Service"),
     "apps/v1": ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
     "batch/v1": ("CronJob", "Job"),
+    "policy/v1": ("PodDisruptionBudget",),
+    "scheduling.k8s.io/v1": ("PriorityClass",),
+    "kueue.x-k8s.io/v1beta2": ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass"),
 }
 Key = tuple[str, str, str]
 
@@ -180,7 +184,7 @@ class HollowClusters(BaseController):
         homes = [self._clusters.get(name) for name in facts.held]
         hollow = all(cluster is not None and is_hollow(cluster.manifest) for cluster in homes)
         seconds = seconds_in(job, RUN_SECONDS)
-        if seconds is None or facts.pending or not hollow or job.data["spec"].get("suspend"):
+        if seconds is None or facts.wants or not hollow or job.data["spec"].get("suspend"):
             return None
         return seconds - (self.clock() - _placed_at(binding)).total_seconds()
 
@@ -221,6 +225,6 @@ def _placed_at(binding: Record) -> datetime:
 
 def _api_enablements() -> list[dict[str, Any]]:
     return [
-        {"groupVersion": version, "resources": [{"name": f"{kind.lower()}s", "kind": kind} for kind in kinds]}
+        {"groupVersion": version, "resources": [{"name": plural_of(kind), "kind": kind} for kind in kinds]}
         for version, kinds in _SERVED.items()
     ]

@@ -6,10 +6,10 @@ from typing import Any
 
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGATION_POLICIES
+from reprieve.manifests.propagation import selected_by
 from reprieve.model.backoff import Backoff
 from reprieve.model.clock import moment_of
 from reprieve.model.conditions import condition_of, has_condition
-from reprieve.policies.federation.propagation_policies import selected_by
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import StoreError
 from reprieve.stores.records import Record

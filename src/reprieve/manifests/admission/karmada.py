@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reprieve.manifests import karmada
-from reprieve.manifests.admission.metadata import check_unique
+from reprieve.manifests.admission.metadata import check_dns_name, check_unique, is_dns_name
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import check_selector, check_taints, check_tolerations, missing_class
 from reprieve.manifests.problems import Finding, did_you_mean, found, one_of
@@ -20,6 +20,9 @@ def check_cluster(cluster: karmada.Cluster, _: Neighbours) -> Iterator[Finding]:
 
 def check_policy(policy: karmada.PropagationPolicy, neighbours: Neighbours) -> Iterator[Finding]:
     for index, selector in enumerate(policy.spec.resource_selectors):
+        for name, value in (("apiVersion", selector.api_version), ("kind", selector.kind)):
+            if not value:
+                yield Finding(f"$.spec.resourceSelectors[{index}].{name}", "empty", "it must be text")
         yield from check_selector(f"$.spec.resourceSelectors[{index}].labelSelector", selector.label_selector)
         inside = policy.kind == "PropagationPolicy"
         if inside and selector.namespace and selector.namespace != policy.namespace:
@@ -32,6 +35,8 @@ def check_policy(policy: karmada.PropagationPolicy, neighbours: Neighbours) -> I
 
 def _check_priority(path: str, priority: karmada.PolicySchedulePriority, neighbours: Neighbours) -> Iterator[Finding]:
     name, source = priority.priority_class_name, priority.priority_class_source
+    if name:
+        yield from check_dns_name(f"{path}.priorityClassName", name)
     if source == "PodPriorityClass" and name:
         right = "allowed with PodPriorityClass: nothing, the pod template names the class"
         yield Finding(f"{path}.priorityClassName", found(name), right)
@@ -41,7 +46,7 @@ def _check_priority(path: str, priority: karmada.PolicySchedulePriority, neighbo
         yield Finding(f"{path}.priorityClassSource", message, right, severity="warning")
         if not name:
             yield Finding(f"{path}.priorityClassName", "missing", "it must be named with FederatedPriorityClass")
-    if source == "KubePriorityClass" and name and neighbours.classes.get(name) is None:
+    if source == "KubePriorityClass" and is_dns_name(name) and neighbours.classes.get(name) is None:
         yield _falls_back(missing_class(f"{path}.priorityClassName", name, neighbours), neighbours)
 
 
@@ -71,6 +76,9 @@ def _check_placement(path: str, placement: karmada.Placement) -> Iterator[Findin
 
 def _check_affinity(path: str, affinity: karmada.ClusterAffinity) -> Iterator[Finding]:
     yield from check_selector(f"{path}.labelSelector", affinity.label_selector)
+    for field, names in (("clusterNames", affinity.cluster_names), ("exclude", affinity.exclude)):
+        for index, name in enumerate(names):
+            yield from check_dns_name(f"{path}.{field}[{index}]", name)
     expressions = affinity.field_selector.match_expressions if affinity.field_selector else ()
     for index, item in enumerate(expressions):
         place = f"{path}.fieldSelector.matchExpressions[{index}]"
@@ -121,14 +129,27 @@ def check_binding(binding: karmada.ResourceBinding, _: Neighbours) -> Iterator[F
         if not value:
             yield Finding(f"$.spec.resource.{name}", "missing", "it must be text")
     yield from check_unique("$.spec.clusters", [cluster.name for cluster in binding.spec.clusters])
+    for index, target in enumerate(binding.spec.clusters):
+        yield from check_dns_name(f"$.spec.clusters[{index}].name", target.name)
     if binding.spec.placement is not None:
         yield from _check_placement("$.spec.placement", binding.spec.placement)
     yield from _check_result(binding.spec)
     carried = binding.spec.schedule_priority
-    if binding.kind == "ClusterResourceBinding" and carried and carried.preemption_policy != "Never":
+    if carried is not None:
+        yield from _check_carried("$.spec.schedulePriority", carried)
+    if binding.kind == "ClusterResourceBinding" and carried and carried.preemption_policy == "PreemptLowerPriority":
         right = "Never is used: cluster-scoped bindings take no part in preemption"
         where = "$.spec.schedulePriority.preemptionPolicy"
         yield Finding(where, found(carried.preemption_policy), right, severity="warning")
+
+
+def _check_carried(path: str, carried: karmada.BindingSchedulePriority) -> Iterator[Finding]:
+    """Where a priority is given, both of its fields are."""
+    if carried.priority is None:
+        yield Finding(f"{path}.priority", "missing", "it must be a whole number of 32 bits; 0 is used")
+    if carried.preemption_policy is None:
+        right = f"{one_of(('Never', 'PreemptLowerPriority'))}; Never is used"
+        yield Finding(f"{path}.preemptionPolicy", "missing", right)
 
 
 def _check_result(spec: karmada.BindingSpec) -> Iterator[Finding]:

@@ -43,6 +43,11 @@ def check_dns_label(path: str, name: str) -> Iterator[Finding]:
         yield Finding(path, found(name), _DNS_LABEL)
 
 
+def check_dns_name(path: str, name: str) -> Iterator[Finding]:
+    if not is_dns_name(name):
+        yield Finding(path, found(name), _DNS_NAME)
+
+
 def check_unique(path: str, names: list[str], part: str = "name") -> Iterator[Finding]:
     """Items of a list that must be told apart by name."""
     seen: set[str] = set()

@@ -24,10 +24,12 @@ def check_priority_class(item: scheduling.PriorityClass, neighbours: Neighbours)
     elif item.value > HIGHEST_USER_PRIORITY:
         yield Finding("$.value", found(item.value), f"allowed: at most {HIGHEST_USER_PRIORITY}")
     yield from _check_annotations(item)
-    default = neighbours.classes.global_default
-    if item.global_default and default is not None and default.name != item.name:
-        message = f"{default.name} is a global default too"
-        yield Finding("$.globalDefault", message, f"the smallest value wins: {default.value}", severity="warning")
+    defaults = neighbours.classes.defaults
+    if item.global_default and defaults and defaults[0].name != item.name:
+        smallest = min(each.value for each in defaults)
+        message = f"the PriorityClass {defaults[0].name} is the global default already"
+        right = f"only one can be; of several that are there all the same, the smallest value counts: {smallest}"
+        yield Finding("$.globalDefault", message, right)
 
 
 def _check_annotations(item: scheduling.PriorityClass) -> Iterator[Finding]:

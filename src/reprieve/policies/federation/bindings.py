@@ -34,7 +34,9 @@ class BindingFacts:
         "priority",
         "request",
         "style",
+        "suspended",
         "unit",
+        "wants",
     )
 
     def __init__(self, binding: ResourceBinding, priority: Priority, created: int = NEVER) -> None:
@@ -55,9 +57,9 @@ class BindingFacts:
         self.leaving = self._leaving()
         changed = any(count != spec.replicas for count in self.held.values()) if duplicated else self.missing != 0
         # A victim that is duplicated has its other clusters still; that it lost one is what its condition says.
-        self.pending = not (finished or self.deleted) and (
-            not self.held or changed or _says(binding, SCHEDULED, "False")
-        )
+        self.wants = not (finished or self.deleted) and (not self.held or changed or _says(binding, SCHEDULED, "False"))
+        self.suspended = spec.suspension is not None and spec.suspension.scheduling
+        self.pending = self.wants and not self.suspended
         hold = hold_of(binding.metadata.annotations) if self.pending else None
         self.hold: dict[str, int] = hold.clusters if hold else {}
         # Who is asked to leave first: the lowest priority, then the youngest; the rest only makes the order total.

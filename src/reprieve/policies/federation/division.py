@@ -41,7 +41,15 @@ def weighted(replicas: int, weights: Mapping[str, int]) -> Division:
     return {name: count for name, count in division.items() if count}
 
 
-def by_room(replicas: int, room: Mapping[str, int]) -> Division | None:
-    """In proportion to the room there is. It never asks more of a cluster than it has. None: there is too little."""
+def by_room(replicas: int, room: Mapping[str, int], *, spread: Iterable[str] = ()) -> Division | None:
+    """In proportion to the room there is; each of `spread` gets one at least. It never asks more of a cluster than it
+    has. None: there is too little."""
+    if sum(room.values()) < replicas:
+        return None
     # A share is at most what the cluster has room for, because all the room is at least all the replicas.
-    return weighted(replicas, room) if sum(room.values()) >= replicas else None
+    division = weighted(replicas, room)
+    if all(name in division for name in spread):
+        return division
+    first = dict.fromkeys(spread, 1)
+    rest = weighted(replicas - len(first), {name: count - first.get(name, 0) for name, count in room.items()})
+    return {name: first.get(name, 0) + rest.get(name, 0) for name in room if name in first or name in rest}

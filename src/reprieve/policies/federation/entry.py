@@ -11,7 +11,7 @@ from reprieve.model.names import UnitName
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.exposure import FederationExposure, overcommitted_clusters
 from reprieve.policies.federation.policy import FederationPolicy
-from reprieve.policies.federation.templates import bindings_of_templates
+from reprieve.policies.federation.templates import bindings_of_templates, missing_bindings
 from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import federation as texts
 
@@ -28,9 +28,11 @@ class FederationEntry(Entry):
         self.policy = FederationPolicy(ground.world, ground.settings)
 
     def names(self) -> Iterable[UnitName]:
+        self.policy.federation.refresh()
         return (facts.unit for facts in self.policy.federation.bindings)
 
     def _facts(self, asked: Asked) -> BindingFacts | None:
+        self.policy.federation.refresh()
         return self.policy.federation.find(asked.unit)
 
     def find(self, asked: Asked) -> Preemptor | None:
@@ -50,7 +52,7 @@ class FederationEntry(Entry):
         unrelated = texts.NOT_RELATED if facts.held else ""
         whereabouts = texts.whereabouts(facts.unit, list(facts.held))
         conditions = facts.binding.status.conditions
-        return Known(facts.unit, self.ledger, facts.pending, True, whereabouts, conditions, unrelated)
+        return Known(facts.unit, self.ledger, facts.wants, True, whereabouts, conditions, unrelated)
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:  # noqa: ARG002 - clusters are a ledger of their own
         mine = (facts for facts in self.policy.pending() if self._mine(facts.binding.spec.scheduler_name))
@@ -71,6 +73,9 @@ class FederationEntry(Entry):
 
     def follows(self) -> Iterable[ResourceBinding]:
         return bindings_of_templates(self.policy.world, self.policy.settings)
+
+    def missing(self) -> Iterable[ResourceBinding]:
+        return missing_bindings(self.policy.world, self.policy.settings)
 
     def priorities(self, pending: list[Preemptor]) -> dict[UnitName, dict[str, Any]]:  # noqa: ARG002 - of all bindings
         return {

@@ -1,12 +1,13 @@
 """Where a binding goes as things are: replicas by cluster against what clusters have left, or nowhere.
 
 1. Duplicated: every cluster within reach has to hold all replicas; with spread constraints, as many as they allow.
-2. Static weights say how many replicas each cluster gets, whatever room there is: each has to hold its share.
+2. Static weights say how many replicas each cluster gets, whatever room there is: each has to hold its share. With
+   spread constraints they count among the clusters that these allow, as many as hold their shares.
 3. Aggregated and dynamic weights go by the room there is.
 4. Replicas that became too many leave in proportion to what clusters have of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reprieve.manifests.karmada import Cluster, ReplicaScheduling
 from reprieve.model.resources import NOTHING, Resources
@@ -14,10 +15,12 @@ from reprieve.policies.federation import division
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.clusters import meant
 from reprieve.policies.federation.division import Division
-from reprieve.policies.federation.spread import Selection, Spread
+from reprieve.policies.federation.spread import Enough, Selection, Spread
 
 Clusters = Mapping[str, Cluster]
 Free = Mapping[str, Resources]
+Rooms = Mapping[str, int]
+"""How many replicas there is room for, by cluster."""
 PLENTY = 2**31
 """Room for what asks for nothing: more than any binding has replicas."""
 
@@ -26,13 +29,14 @@ def place(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | Non
     """Replicas that are still to be placed, by cluster; None: they do not all fit."""
     if facts.style != "Duplicated" and facts.missing <= 0:
         return _fewer(facts)
-    if not clusters:
-        return None
-    if facts.fixed:
-        wanted = fixed(facts, clusters, free)
-        short = wanted is None or any(room(facts.request, free.get(name, NOTHING)) < n for name, n in wanted.items())
-        return None if short else wanted
-    return _by_room(facts, clusters, {name: room(facts.request, free.get(name, NOTHING)) for name in clusters})
+    rooms = {name: room(facts.request, free.get(name, NOTHING)) for name in clusters}
+    match facts.style:
+        case "Duplicated":
+            return _everywhere(facts, clusters, rooms)
+        case "Static":
+            return _by_weight(facts, clusters, rooms)
+        case _:
+            return _by_room(facts, clusters, rooms)
 
 
 def _fewer(facts: BindingFacts) -> Division:
@@ -51,53 +55,89 @@ def gap(request: Resources, replicas: int, free: Resources) -> Resources:
     return Resources({name: units * replicas - free.of(name) for name, units in request.items()}).positive()
 
 
-def fixed(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | None:
-    """What each cluster has to hold where that does not go by room; None: the spread constraints cannot be met."""
-    replicas = facts.missing
+def fixed(facts: BindingFacts, clusters: Clusters) -> Division:
+    """What each cluster has to hold where that does not go by room, and no constraints choose among clusters."""
     if facts.style == "Duplicated":
-        return _everywhere(facts, clusters, free)
-    weights = static_weights(facts.placement.replica_scheduling, clusters)
-    chosen = _spread(facts, clusters, weights, need=0, widely=True)
-    return None if chosen is None else division.weighted(replicas, {name: weights[name] for name in chosen.clusters})
+        return duplicated(facts, clusters)
+    return division.weighted(facts.missing, static_weights(facts.placement.replica_scheduling, clusters))
 
 
-def _everywhere(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | None:
-    """All replicas in each cluster where it is not yet, and what clusters have too few or too many of."""
+def duplicated(facts: BindingFacts, clusters: Iterable[str]) -> Division:
+    """All replicas in each cluster where it is not yet, and what its clusters have too few or too many of."""
     replicas = facts.missing
-    able = {name: room(facts.request, free.get(name, NOTHING)) for name in clusters if name not in facts.held}
-    if facts.placement.spread_constraints:
-        able = {name: count for name, count in able.items() if count >= replicas}
-    here = {name: PLENTY for name in facts.held if name in clusters}
-    chosen = _spread(facts, clusters, {**here, **able}, need=0, widely=True)
     changed = {name: replicas - count for name, count in facts.held.items() if count != replicas}
-    if chosen is None:
-        return None
-    return division.duplicated(replicas, [name for name in chosen.clusters if name not in facts.held]) | changed
+    return division.duplicated(replicas, [name for name in clusters if name not in facts.held]) | changed
 
 
-def _by_room(facts: BindingFacts, clusters: Clusters, rooms: Mapping[str, int]) -> Division | None:
+def _everywhere(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Division | None:
+    chosen: Iterable[str] = clusters
+    if facts.placement.spread_constraints:
+        here = {name: PLENTY for name in facts.held if name in clusters}
+        able = {name: count for name, count in rooms.items() if count >= facts.missing}
+        found = _spread(facts, clusters, {**able, **here}, lambda _: True, widely=True)
+        chosen = found.clusters if found is not None else ()
+    return _held_by(rooms, duplicated(facts, chosen)) if chosen else None
+
+
+def _held_by(rooms: Rooms, wanted: Division) -> Division | None:
+    return wanted if all(rooms.get(name, 0) >= count for name, count in wanted.items() if count > 0) else None
+
+
+def _by_weight(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Division | None:
+    weights = static_weights(facts.placement.replica_scheduling, clusters)
+
+    def share(chosen: Selection) -> Division | None:
+        return _held_by(rooms, weigh(facts, weights, chosen)) if chosen.clusters else None
+
+    def enough(chosen: Selection) -> bool:
+        return share(chosen) is not None
+
+    found = _spread(facts, clusters, weights, enough, widely=True)
+    if found is None and facts.placement.spread_constraints and not stays(facts):
+        roomy = {name: rooms[name] for name in weights if rooms[name] > 0}
+        found = _spread(facts, clusters, roomy, enough, widely=False)
+    return None if found is None else share(found)
+
+
+def weigh(facts: BindingFacts, weights: Mapping[str, int], chosen: Selection) -> Division:
+    """What each of some clusters gets by weight."""
+    return division.weighted(facts.missing, {name: weights[name] for name in chosen.clusters})
+
+
+def _by_room(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Division | None:
     able = {name: count for name, count in rooms.items() if count > 0}
-    dynamic = facts.style == "Dynamic"
-    chosen = _spread(facts, clusters, able, need=facts.missing, widely=dynamic)
-    if chosen is None:
+    need = facts.missing
+    if sum(able.values()) < need:
         return None
-    within = {name: able[name] for name in chosen.clusters}
+
+    def enough(chosen: Selection) -> bool:
+        return len(chosen.needed) <= need <= sum(able[name] for name in chosen.clusters)
+
+    dynamic = facts.style == "Dynamic"
+    found = _spread(facts, clusters, able, enough, widely=dynamic)
+    if found is None:
+        return None
+    within = {name: able[name] for name in found.clusters}
     if dynamic:
-        return division.by_room(facts.missing, within)
-    return division.aggregated(facts.missing, within, spread=chosen.needed)
+        return division.by_room(need, within, spread=found.needed)
+    return division.aggregated(need, within, spread=found.needed)
 
 
 def _spread(
-    facts: BindingFacts, clusters: Clusters, able: Mapping[str, int], *, need: int, widely: bool
+    facts: BindingFacts, clusters: Clusters, able: Mapping[str, int], enough: Enough, *, widely: bool
 ) -> Selection | None:
     """The clusters that the spread constraints allow; without any, all of them."""
     constraints = facts.placement.spread_constraints
-    if not constraints:
-        return Selection(list(able), [])
-    if facts.held and facts.style != "Duplicated":  # a part of it runs: the rest stays within its clusters
-        return Selection([name for name in able if name in facts.held], [])
+    if not constraints or stays(facts):
+        chosen = Selection([name for name in able if not constraints or name in facts.held], [])
+        return chosen if enough(chosen) else None
     spread = Spread(constraints, {name: clusters[name] for name in able})
-    return spread.select(able, lambda names: sum(able[name] for name in names) >= need, widely=widely)
+    return spread.select(able, enough, widely=widely)
+
+
+def stays(facts: BindingFacts) -> bool:
+    """Divided replicas that run in part: the rest stays within the clusters that the constraints chose before."""
+    return bool(facts.held) and facts.style != "Duplicated"
 
 
 def static_weights(scheduling: ReplicaScheduling | None, clusters: Clusters) -> dict[str, int]:

@@ -4,8 +4,10 @@
    use the room of all clusters, and what is left over has to be freed in one. What others are leaving already is as
    good as free: nobody is asked for it a second time.
 2. In a cluster, from the lowest priority up: one that covers the gap alone, else those who cover it together.
-3. Replicas with a fixed place (Duplicated, static weights) need every one of their clusters.
+3. Replicas with a fixed place (Duplicated, static weights) need every one of their clusters; under spread constraints
+   every one of some that these allow (`constrained`).
 4. Where no single cluster can be freed enough, several are (`several`).
+5. Whoever turns out not to be needed stays.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +19,9 @@ from reprieve.engine.arrays import Mask
 from reprieve.engine.offers import Offer, OfferList
 from reprieve.engine.plan import Cost, Victim
 from reprieve.engine.reasons import LowerPriority
-from reprieve.engine.steps import Criterion, one_or_together
+from reprieve.engine.steps import Criterion, one_or_together, reprieve_each
 from reprieve.manifests.karmada import Cluster
+from reprieve.model.names import UnitName
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.division import Division
@@ -47,6 +50,28 @@ class ClusterSearch:
         ranks = cover(gap, residents, candidates(self.rules, residents))
         return None if ranks is None else [residents.bindings[rank] for rank in ranks]
 
+    def everybody(self) -> Iterator[Resident]:
+        """All whom no rule protects, in all clusters."""
+        for name in self.clusters:
+            residents = self.view.federation.in_cluster(name)
+            for rank in candidates(self.rules, residents).nonzero()[0].tolist():
+                yield Resident(residents.bindings[rank], name)
+
+    def free_for(self, wanted: Division) -> list[Resident] | None:
+        """Who leaves so that each cluster can hold what it has to; None: one of them cannot be freed enough."""
+        going: list[Resident] = []
+        for name, replicas in wanted.items():
+            gap = self.view.gap(name, replicas) if replicas > 0 else NOTHING
+            victims = self.victims(name, gap) if gap else []
+            if victims is None:
+                return None
+            going += leaving(name, victims)
+        return going
+
+    def missing_for(self, wanted: Division) -> Resources:
+        """What clusters lack together of what they have to hold."""
+        return sum((self.view.gap(name, replicas) for name, replicas in wanted.items() if replicas > 0), start=NOTHING)
+
     def place_without(self, evictions: Iterable[Resident]) -> Division | None:
         """Where the replicas go when some have left."""
         free = dict(self.view.soon)
@@ -68,9 +93,16 @@ def leaving(cluster: str, bindings: Iterable[BindingFacts]) -> list[Resident]:
 def offer_of(terms: BindingTerms, clusters: Iterable[str], criterion: str = "") -> Offer:
     """What it costs to free some clusters; who leaves one of them stays in its others."""
     above = terms.facts.priority
-    units = {other.unit: other for other, _ in terms.evictions}
-    costs = {name: Cost([other.unit for other, where in terms.evictions if where == name]) for name in clusters}
-    victims = [Victim(unit, LowerPriority(other.priority, above)) for unit, other in units.items()]
+    costs: dict[str, Cost] = {name: Cost([]) for name in clusters}
+    units: dict[UnitName, BindingFacts] = {}
+    lost: dict[UnitName, list[str]] = {}
+    for other, where in terms.evictions:
+        costs[where].victims.append(other.unit)
+        units[other.unit] = other
+        lost.setdefault(other.unit, []).append(where)
+    victims = [
+        Victim(unit, LowerPriority(other.priority, above), clusters=tuple(lost[unit])) for unit, other in units.items()
+    ]
     return Offer(",".join(costs), victims, terms.placement, terms=terms, parts=costs, criterion=criterion)
 
 
@@ -89,20 +121,11 @@ def fewest_then_lowest(priorities: Sequence[Sequence[int]]) -> list[Criterion]:
 
 def free_every(search: ClusterSearch) -> OfferList:
     """Room in each cluster that the binding has to be in: one offer, or none."""
-    facts, view = search.facts, search.view
-    wanted = None if search.constrained else fixed(facts, search.clusters, view.soon)
-    evictions: list[Resident] = []
-    missing = NOTHING
-    for name, replicas in (wanted or {}).items():
-        gap = view.gap(name, replicas) if replicas > 0 else NOTHING
-        victims = search.victims(name, gap) if gap else []
-        if victims is None:
-            return OfferList()
-        evictions += leaving(name, victims)
-        missing += gap
-    if not evictions or not wanted:
+    wanted = fixed(search.facts, search.clusters)
+    going = search.free_for(wanted)
+    if not going:
         return OfferList()
-    terms = BindingTerms(facts, wanted, evictions, missing)
+    terms = BindingTerms(search.facts, wanted, going, search.missing_for(wanted))
     return OfferList([offer_of(terms, wanted, ALL_NEEDED)])
 
 
@@ -142,8 +165,40 @@ def _freed(search: ClusterSearch, cluster: str, replicas: int) -> _Freed | None:
     victims = search.victims(cluster, gap)
     if victims is None:
         return None
-    freed = _Freed(cluster, victims, gap)
-    return None if search.constrained and search.place_without(freed.evictions) is None else freed
+    if not search.constrained:
+        return _Freed(cluster, victims, gap)
+    needed = reprieved(search, leaving(cluster, victims))
+    return None if needed is None else _Freed(cluster, [one.facts for one in needed], gap)
+
+
+# Under spread constraints, room in a cluster is not all that counts
+
+
+class Placing:
+    """Whether the binding has a place, its constraints kept, while others leave and come back."""
+
+    def __init__(self, search: ClusterSearch, gone: Iterable[Resident]) -> None:
+        self._search = search
+        self._gone = list(gone)
+
+    def fits(self) -> bool:
+        return self._search.place_without(self._gone) is not None
+
+    def remove(self, unit: Resident) -> None:
+        self._gone.append(unit)
+
+    def give_back(self, unit: Resident) -> None:
+        self._gone.remove(unit)
+
+
+def reprieved(search: ClusterSearch, going: list[Resident]) -> list[Resident] | None:
+    """Those of some who cannot stay; None: it has no place even without all of them."""
+    ledger = Placing(search, going)
+    return reprieve_each(ledger, least_important_first(going)) if ledger.fits() else None
+
+
+def least_important_first(residents: Iterable[Resident]) -> list[Resident]:
+    return sorted(residents, key=lambda item: (item.facts.order, item.cluster))
 
 
 class ClusterOffers:

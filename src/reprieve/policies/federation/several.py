@@ -8,14 +8,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from reprieve.engine.offers import OfferList
-from reprieve.engine.steps import choose, fill_back
+from reprieve.engine.steps import choose, reprieve_each
 from reprieve.manifests.karmada import Cluster
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.placement import Free, gap, place, room
 from reprieve.policies.federation.residents import Resident
 from reprieve.policies.federation.rules import candidates
-from reprieve.policies.federation.search import ClusterSearch, cover, fewest_then_lowest, offer_of
+from reprieve.policies.federation.search import (
+    ClusterSearch,
+    cover,
+    fewest_then_lowest,
+    least_important_first,
+    offer_of,
+)
 from reprieve.policies.federation.view import BindingTerms
 
 SEVERAL = "SeveralClusters"
@@ -25,21 +31,19 @@ def free_several(search: ClusterSearch) -> OfferList:
     """One offer that spans clusters, or none."""
     if search.facts.missing < 2 or len(search.clusters) < 2:
         return OfferList()
+    if search.constrained and search.place_without(search.everybody()) is None:
+        return OfferList()
     rooms = _Rooms(search.facts, search.clusters, search.view.soon)
     removed = _Removing(search, rooms).until_it_fits()
     if removed is None:
         return OfferList()
-    evictions = _least_important_first(fill_back(rooms, _least_important_first(removed)))
+    evictions = reprieve_each(rooms, least_important_first(removed))
     division = search.place_without(evictions)
     if division is None:
         return OfferList()
     missing = search.facts.request * (search.facts.missing - rooms.before)
     terms = BindingTerms(search.facts, division, evictions, missing)
     return OfferList([offer_of(terms, sorted({cluster for _, cluster in evictions}), SEVERAL)])
-
-
-def _least_important_first(residents: list[Resident]) -> list[Resident]:
-    return sorted(residents, key=lambda item: (item.facts.order, item.cluster))
 
 
 class _Rooms:

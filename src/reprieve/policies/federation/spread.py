@@ -3,6 +3,7 @@
 1. Every constraint wants at least so many groups and at most so many; a cluster that says nothing of a field is out.
 2. Of the sets of groups that are allowed, small ones and roomy ones are tried first.
 3. In each, clusters that bring most groups which are still missing come first, then the roomiest, until all fits.
+4. Where that leads nowhere and there are few clusters, every set of them is tried.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from reprieve.manifests.karmada import Cluster, SpreadConstraint
 
 _MOST_TRIES = 1000
 """Sets of groups that are tried before it is given up: more than any federation that was heard of needs."""
+MOST_CLUSTERS = 10
+"""Of so many clusters every set is tried: about a thousand."""
 
 
 class Selection(NamedTuple):
@@ -20,6 +23,10 @@ class Selection(NamedTuple):
 
     clusters: list[str]
     needed: list[str]
+
+
+Enough = Callable[[Selection], bool]
+"""Whether a selection would do, beyond the constraints."""
 
 
 class Spread:
@@ -30,16 +37,34 @@ class Spread:
         groups = {name: [_groups(item, cluster) for item in constraints] for name, cluster in clusters.items()}
         self._groups = {name: found for name, found in groups.items() if all(found)}
 
-    def select(
-        self, room: Mapping[str, int], enough: Callable[[list[str]], bool], *, widely: bool = False
-    ) -> Selection | None:
+    def select(self, room: Mapping[str, int], enough: Enough, *, widely: bool = False) -> Selection | None:
         """The first set of clusters with room that satisfies the constraints and is enough; `widely`: a large one."""
+        return next(self.selections(room, enough, widely=widely), None)
+
+    def selections(self, room: Mapping[str, int], enough: Enough, *, widely: bool = False) -> Iterator[Selection]:
+        """All sets of clusters that were found, the best first; of few clusters, all there are."""
         able = [name for name in sorted(room, key=lambda name: (-room[name], name)) if name in self._groups]
         for allowed in self._allowed(able, room, widely=widely):
             selection = self._fill(allowed, enough, widely=widely)
             if selection is not None:
-                return selection
-        return None
+                yield selection
+        if len(able) <= MOST_CLUSTERS:
+            yield from self._every(able, enough, widely=widely)
+
+    def _every(self, able: list[str], enough: Enough, *, widely: bool) -> Iterator[Selection]:
+        sizes = range(1, len(able) + 1)
+        for size in reversed(sizes) if widely else sizes:
+            for chosen in combinations(able, size):
+                selection = Selection(list(chosen), list(chosen))
+                if self._holds(chosen) and enough(selection):
+                    yield selection
+
+    def _holds(self, names: Iterable[str]) -> bool:
+        """Whether clusters satisfy all constraints."""
+        present = _Present(self._constraints)
+        for name in names:
+            present.add(self._groups[name])
+        return present.allowed and not present.lacking
 
     def _allowed(self, able: list[str], room: Mapping[str, int], *, widely: bool) -> Iterator[list[str]]:
         """Clusters within each set of groups of the first constraint that is not about clusters themselves."""
@@ -60,41 +85,69 @@ class Spread:
         for chosen in islice(sets, _MOST_TRIES):
             yield [name for name in able if self._groups[name][place] <= chosen]
 
-    def _fill(self, able: list[str], enough: Callable[[list[str]], bool], *, widely: bool) -> Selection | None:
+    def _fill(self, able: list[str], enough: Enough, *, widely: bool) -> Selection | None:
+        present = _Present(self._constraints)
         needed: list[str] = []
-        while self._short(needed):
-            bring = {name: found for name in able if name not in needed and (found := self._brings(name, needed))}
-            if not bring:
+        left = dict.fromkeys(able)
+        while present.lacking:
+            name = self._brings_most(left, present)
+            if name is None:
                 return None
-            needed.append(max(bring, key=lambda name: bring[name]))  # of equals, the first: the roomiest
+            needed.append(name)
+            present.add(self._groups[name])
+            del left[name]
         chosen = list(needed)
-        for name in able:
-            if not widely and enough(chosen):
+        for name in left:
+            if not widely and enough(Selection(chosen, needed)):
                 break
-            if name not in chosen and self._within([*chosen, name]):
+            if present.takes(self._groups[name]):
                 chosen.append(name)
-        return Selection(chosen, needed) if chosen and enough(chosen) else None
+                present.add(self._groups[name])
+        selection = Selection(chosen, needed)
+        return selection if chosen and enough(selection) else None
 
-    def _counts(self, names: Iterable[str]) -> list[int]:
-        """How many groups there are of each constraint."""
-        found = [self._groups[name] for name in names]
-        return [len(set().union(*(groups[place] for groups in found))) for place in range(len(self._constraints))]
+    def _brings_most(self, names: Iterable[str], present: "_Present") -> str | None:
+        """The cluster that adds to most constraints which have too few groups; of equals, the first: the roomiest."""
+        best, most = None, 0
+        for name in names:
+            brings = present.gains(self._groups[name])
+            if brings > most:
+                best, most = name, brings
+            if most == present.lacking:
+                break
+        return best
 
-    def _short(self, names: list[str]) -> bool:
-        pairs = zip(self._counts(names), self._constraints, strict=True)
-        return any(count < max(1, item.min_groups) for count, item in pairs)
 
-    def _within(self, names: list[str]) -> bool:
-        pairs = zip(self._counts(names), self._constraints, strict=True)
-        return all(not item.max_groups or count <= item.max_groups for count, item in pairs)
+class _Present:
+    """The groups that some clusters are in, constraint by constraint."""
 
-    def _brings(self, name: str, names: list[str]) -> int:
+    def __init__(self, constraints: Sequence[SpreadConstraint]) -> None:
+        self._lines = [(item, set[str]()) for item in constraints]
+
+    @property
+    def lacking(self) -> int:
+        """How many constraints have too few groups."""
+        return sum(len(found) < max(1, item.min_groups) for item, found in self._lines)
+
+    @property
+    def allowed(self) -> bool:
+        return all(not item.max_groups or len(found) <= item.max_groups for item, found in self._lines)
+
+    def takes(self, groups: Sequence[set[str]]) -> bool:
+        """Whether no constraint would have too many groups with a cluster that is in these."""
+        lines = zip(self._lines, groups, strict=True)
+        return all(not item.max_groups or len(found | new) <= item.max_groups for (item, found), new in lines)
+
+    def gains(self, groups: Sequence[set[str]]) -> int:
         """To how many constraints that have too few groups a cluster adds one; 0 where it would make too many."""
-        after = [*names, name]
-        if not self._within(after):
+        if not self.takes(groups):
             return 0
-        lines = zip(self._counts(names), self._counts(after), self._constraints, strict=True)
-        return sum(old < new and old < max(1, item.min_groups) for old, new, item in lines)
+        lines = zip(self._lines, groups, strict=True)
+        return sum(len(found) < max(1, item.min_groups) and not new <= found for (item, found), new in lines)
+
+    def add(self, groups: Sequence[set[str]]) -> None:
+        for (_, found), new in zip(self._lines, groups, strict=True):
+            found |= new
 
 
 def _groups(constraint: SpreadConstraint, cluster: Cluster) -> set[str]:

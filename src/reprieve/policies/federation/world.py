@@ -12,9 +12,11 @@ it does or lower:
 from bisect import insort
 from collections.abc import Iterable, Mapping
 
+from reprieve.configuration import Settings
 from reprieve.engine.clusters import ClusterLedger, less, smaller
 from reprieve.manifests.core import Controller, Job
 from reprieve.manifests.karmada import Cluster, PropagationPolicy, ResourceBinding
+from reprieve.manifests.pods import Pod
 from reprieve.manifests.priorities import Priority, of_scheduled_binding
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import UnitName
@@ -25,7 +27,7 @@ from reprieve.policies.federation.residents import Residents
 from reprieve.policies.federation.rules import TakesPart
 from reprieve.world import Change, World
 
-_RESOLVING = (PriorityClass, PropagationPolicy, Controller, Job)
+_RESOLVING = (PriorityClass, PropagationPolicy, Controller, Job, Pod)
 """What bindings that carry no priority yet take theirs from."""
 
 
@@ -35,8 +37,9 @@ Held = dict[str, Resources]
 class Federation:
     """The member clusters and all bindings of a world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, settings: Settings) -> None:
         self.world = world
+        self._resolves = settings.gate("PriorityBasedScheduling")
         self.clusters: dict[str, Cluster] = {}
         self.ledger = ClusterLedger()
         self.residents: dict[str, Residents] = {}
@@ -116,7 +119,10 @@ class Federation:
         return BindingFacts(binding, carried or self._resolve(binding), self.world.created(binding))
 
     def _resolve(self, binding: ResourceBinding) -> Priority:
-        """What the policy that made a binding says. Once a binding carries its priority, that is what counts."""
+        """What the policy that made a binding says, with the gate on. Once a binding carries its priority, that is what
+        counts."""
+        if not self._resolves:
+            return Priority(0, "Never")
         self._unresolved.add(unit_of(binding))
         policy = policy_of(self.world, binding)
         asked = policy.spec.schedule_priority if policy is not None else None

@@ -66,8 +66,9 @@ def _asks_anew(seen: Seen) -> bool:
 
 
 def _used(record: Record) -> tuple[Any, ...]:
-    """What it takes from others: its places and those it leaves, so many of what size, unless it is over; its hold."""
+    """What it takes from others: its places and those it leaves, so many of what size, unless it is over; its hold,
+    unless it is suspended."""
     spec = record.data.get("spec", {})
     size = spec.get("replicaRequirements")
-    held = annotations_of(record).get(HOLD_ANNOTATION)
-    return spec.get("clusters"), spec.get("gracefulEvictionTasks"), size, has_condition(record.data, FINISHED), held
+    held = annotations_of(record).get(HOLD_ANNOTATION), spec.get("suspension")
+    return spec.get("clusters"), spec.get("gracefulEvictionTasks"), size, has_condition(record.data, FINISHED), *held

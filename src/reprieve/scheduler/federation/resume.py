@@ -37,7 +37,5 @@ async def _resume(context: Context, record: Record) -> None:
         tasks = record.manifest.spec.graceful_eviction_tasks
         messages = [task.message for task in tasks if task.from_cluster in lost and task.reason == PREEMPTED]
         await say(context, record, "False", PREEMPTED, "; ".join(messages) or texts.left(lost))
-    elif (
-        PLACED_ANNOTATION in annotations_of(record) and not facts.pending and not has_condition(record.data, SCHEDULED)
-    ):
+    elif PLACED_ANNOTATION in annotations_of(record) and not facts.wants and not has_condition(record.data, SCHEDULED):
         await say(context, record, "True", "Success", texts.scheduled(facts.held))

@@ -8,7 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 from reprieve.engine.holds import hold_of
-from reprieve.manifests.kinds import BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
+from reprieve.manifests.kinds import (
+    BUDGETS,
+    CLUSTER_PROPAGATION_POLICIES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    PROPAGATION_POLICIES,
+)
+from reprieve.manifests.propagation import selected_by
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.yunikorn import QueueConfiguration
 from reprieve.model.names import Key, kind_of
@@ -57,6 +66,8 @@ class PodLane(Lane):
             BUDGETS: self._looked_at,
             PRIORITY_CLASSES: self._class,
             NAMESPACES: self._looked_at,
+            PROPAGATION_POLICIES: self._propagation,
+            CLUSTER_PROPAGATION_POLICIES: self._propagation,
         }
 
     async def turn(self, unit: str) -> None:
@@ -111,6 +122,19 @@ class PodLane(Lane):
         self._places(seen)
         if after and not before:
             self._history.note(seen.record.unit, "queued", loop.found_pending(seen.record.unit), uid=seen.record.uid)
+
+    def _propagation(self, seen: Seen) -> None:
+        """Pods that a policy selects are for member clusters; those that it no longer selects wait here again."""
+        policies = [record.manifest for record in (seen.old, seen.new) if record is not None]
+        if not any(selector.kind == PODS.kind for policy in policies for selector in policy.spec.resource_selectors):
+            return
+        for key, facts in list(self._world.pods.items()):
+            if facts.pending and any(selected_by(policy, facts.pod) for policy in policies):
+                before, after = self._pending.update(key)
+                if after:
+                    self._changed[after] = None
+                if before and before not in self._pending:
+                    self._queue.delete(before)
 
     def _places(self, seen: Seen) -> None:
         """Where there is more room than before, and who is seen by others in another place or light."""

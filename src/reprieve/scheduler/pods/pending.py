@@ -14,7 +14,8 @@ from reprieve.world import PodFacts
 
 
 class PendingUnits:
-    """Units on nodes that are this scheduler's to place. Pods that name another scheduler are none of its business."""
+    """Units on nodes that are this scheduler's to place. Pods that name another scheduler are none of its business, nor
+    those that a propagation policy selects for member clusters."""
 
     def __init__(self, policies: Policies, names: Collection[str]) -> None:
         self._world = policies.world
@@ -35,7 +36,7 @@ class PendingUnits:
         return unit in self._members
 
     def mine(self, pod: Pod) -> bool:
-        return pod.spec.scheduler_name in self._names
+        return pod.spec.scheduler_name in self._names and not self._world.propagated(pod)
 
     def update(self, key: Key) -> tuple[UnitName | None, UnitName | None]:
         """A pod has changed: the unit it waited with, and the one it waits with now; None: it does not wait."""

@@ -1,0 +1,50 @@
+"""Which resources a propagation policy selects for member clusters.
+
+1. A policy of a namespace selects what is in it; one for the whole control plane selects anything.
+2. What a controller has made is no template: its owner is. Nor is anything in a namespace of the system.
+"""
+
+from reprieve.manifests.karmada import PropagationPolicy, ResourceSelector
+from reprieve.manifests.meta import Manifest
+
+_NO_MATCH, _BY_KIND, _BY_LABELS, _BY_NAME = 0, 1, 2, 3
+"""How closely a resource is meant."""
+_RESERVED = ("kube-", "karmada-")
+"""Namespaces that begin so are the control plane's own."""
+
+
+def selected_by(policy: PropagationPolicy, template: Manifest) -> bool:
+    """Whether a policy means a resource at all."""
+    return closeness(policy, template) != _NO_MATCH
+
+
+def closeness(policy: PropagationPolicy, template: Manifest) -> int:
+    """How closely the selectors of a policy mean a resource."""
+    if policy.kind == "PropagationPolicy" and policy.namespace != template.namespace:
+        return _NO_MATCH
+    found = max((_selects(selector, template) for selector in policy.spec.resource_selectors), default=_NO_MATCH)
+    return found if found and is_template(template) else _NO_MATCH
+
+
+def is_template(resource: Manifest) -> bool:
+    kind: str = getattr(resource, "kind", "")
+    namespace = resource.name if kind == "Namespace" else resource.namespace
+    owned = any(owner.controller for owner in resource.metadata.owner_references)
+    return not owned and not namespace.startswith(_RESERVED)
+
+
+def _selects(selector: ResourceSelector, template: Manifest) -> int:
+    if (selector.api_version, selector.kind) != type_of(template):
+        return _NO_MATCH
+    if selector.namespace and selector.namespace != template.namespace:
+        return _NO_MATCH
+    if selector.name:  # a name leaves nothing for labels to select
+        return _BY_NAME if selector.name == template.name else _NO_MATCH
+    if selector.label_selector is None:
+        return _BY_KIND
+    return _BY_LABELS if selector.label_selector.matches(template.metadata.labels) else _NO_MATCH
+
+
+def type_of(resource: Manifest) -> tuple[str, str]:
+    """Its apiVersion and kind."""
+    return getattr(resource, "api_version", ""), getattr(resource, "kind", "")

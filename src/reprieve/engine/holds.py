@@ -55,6 +55,8 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     reserves: bool = False
     """The place is held against everybody until the preemptor is there: priorities do not count. Else it yields to
     whoever ranks above."""
+    limit: int | None = None
+    """Of a group: the highest priority that made way for the pods it needs. Nobody above makes way for more of them."""
     decision: int = 0
 
     def text(self) -> str:

@@ -35,7 +35,8 @@ def can_tolerate_preemption(
     manifests = usable(read(priority_classes)).objects
     classes = PriorityClasses(item for item in manifests if isinstance(item, PriorityClass))
     victim, other = (
-        PodFacts(_pod(data, about), classes) for data, about in ((victim_candidate, _CANDIDATE), (preemptor, _PREEMPTOR))
+        PodFacts(_pod(data, about), classes)
+        for data, about in ((victim_candidate, _CANDIDATE), (preemptor, _PREEMPTOR))
     )
     if other.preemption_policy == "Never":
         return True

@@ -1,6 +1,6 @@
 """What a person reads about groups of pods."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reprieve.engine.claims import GangBudget, GangShort, MemberTooLarge
 from reprieve.model.resources import print_amount
@@ -30,6 +30,15 @@ def group_unschedulable(group: str, claim: GangShort | GangBudget | MemberTooLar
 def never_preempts(group: str, claim: GangShort) -> str:
     never = "it preempts nobody, because its preemption policy is Never"
     return f"{group} is unschedulable: {short(claim)}; and {never}."
+
+
+def optional_pods_wait(group: str, pods: int, ceiling: int | None, lacks: Mapping[str, tuple[int, int]]) -> str:
+    """Pods above minCount, when the group has what it needs; what one of them lacks: how much is free, and needed."""
+    asked = f"pods above priority {ceiling} and PDB violations are" if ceiling is not None else "preemption is"
+    more = f"{count(pods, 'more pod')} {'waits' if pods == 1 else 'wait'} for free room"
+    missing = [f"{print_amount(name, free)} of {amount(name, needed)} free" for name, (free, needed) in lacks.items()]
+    why = f" ({listed(missing)})" if missing else ""
+    return f"{group} has the pods it needs; {more}{why}: {asked} only for those it needs."
 
 
 def short(claim: GangShort | GangBudget | MemberTooLarge) -> str:

@@ -14,6 +14,7 @@ from reprieve.engine.reasons import (
     AboveMinimum,
     MissingClass,
     NotLower,
+    OptionalPods,
     Reason,
     SparedByBudget,
     Tolerates,
@@ -117,6 +118,13 @@ class NobodyAbove(Lasting):
 
     def reason(self, unit: Resident) -> Reason:
         return AboveMinimum(unit.unit.priority, self._limit)
+
+
+class NobodyAboveEarlier(NobodyAbove):
+    """Nobody above those who made way for the pods that a group needs makes way for more of them."""
+
+    def reason(self, unit: Resident) -> Reason:
+        return OptionalPods(unit.unit.priority, self._limit)
 
 
 class KeptByBudget(Lasting):

@@ -20,6 +20,11 @@ class Gang(NamedTuple):
     topology_key: str = ""
     bound: tuple[PodFacts, ...] = ()
     """Pods of the group that have their place already."""
+    entitled: int = 0
+    """For so many of the members whatever is allowed may be preempted. The others are optional: they take what is free,
+    and what those have who rank no higher than anybody who made way for the entitled ones, against no budget."""
+    ceiling: int | None = None
+    """The highest priority that made way for pods of the group which have their place; None: nobody did."""
 
 
 class Trial:
@@ -55,6 +60,10 @@ class Trial:
         self.table.put_unit(unit)
         self.placed[facts.key] = unit
 
+    def take_back(self, facts: PodFacts) -> None:
+        """Somebody who was placed waits again."""
+        self.table.take_unit(self.placed.pop(facts.key))
+
     def make_way(self, units: list[Unit], node: str) -> None:
         """For one more pod on a node, some units leave, wherever they run."""
         for unit in units:
@@ -70,6 +79,14 @@ class Trial:
     def give_back(self, unit: Unit) -> None:
         del self.evicted[unit.key]
         self.table.put_unit(unit)
+
+    def take_over(self, other: "Trial") -> None:
+        """What another trial did on top of this one is part of it from now on."""
+        self.placed |= other.placed
+        self.evicted |= other.evicted
+        for node, steps in other.steps.items():
+            self.steps[node] = self.steps.get(node, 0) + steps
+        other.placed, other.evicted, other.steps = {}, {}, {}
 
     def placement(self) -> dict[UnitName, str]:
         return {unit.pods[0].unit: unit.pods[0].node for unit in self.placed.values()}

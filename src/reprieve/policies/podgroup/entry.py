@@ -8,7 +8,7 @@ from reprieve.engine.preemption import decide
 from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back
 from reprieve.policies.podgroup.groups import Groups
-from reprieve.policies.podgroup.policy import PodGroupPolicy
+from reprieve.policies.podgroup.policy import PodGroupPolicy, limit_of
 from reprieve.policies.registry import Asked, Entry, Ground, Preemptor
 from reprieve.world import PodFacts
 
@@ -59,7 +59,7 @@ class PodGroupEntry(Entry):
         return decide(self.policy, self.groups.group(preemptor.unit, list(preemptor.pods)), now)
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
-        commit_pods(self._world, preemptor.pods, plan)
+        commit_pods(self._world, preemptor.pods, plan, limit_of(preemptor.facts, plan))
 
     def exposure(self, now: int) -> Exposure:  # noqa: ARG002 - by the rules for single pods, which answer for groups
         return NOBODY_ASKS

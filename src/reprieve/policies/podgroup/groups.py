@@ -123,9 +123,12 @@ class Groups:
 
     def _gang(self, name: UnitName, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
         bound = tuple(self.bound().get(name, ()))
-        there = len(bound) + self._has_succeeded(name, members)
-        required = 1 if policy.min_count is None else max(policy.min_count - there, 1)
-        return Gang(name, members, required, priority, policy.topology_key, bound)
+        done = self._has_succeeded(name, members)
+        # Without a gang each pod stands for itself, and none is optional.
+        entitled = len(members) if policy.min_count is None else max(policy.min_count - len(bound) - len(done), 0)
+        required = 1 if policy.min_count is None else max(entitled, 1)
+        ceiling = _ceiling(name, (*bound, *done, *members))
+        return Gang(name, members, required, priority, policy.topology_key, bound, entitled, ceiling)
 
     def bound(self) -> dict[UnitName, list[PodFacts]]:
         """All groups that have pods on nodes, by name, with those pods: looked up once for each state of the world.
@@ -135,15 +138,15 @@ class Groups:
         self._look_up()
         return self._bound
 
-    def _has_succeeded(self, name: UnitName, members: list[PodFacts]) -> int:
-        """How many pods of a group have done their work: they count as placed, since nobody will come in their stead.
+    def _has_succeeded(self, name: UnitName, members: list[PodFacts]) -> list[PodFacts]:
+        """The pods of a group that have done their work: they count as placed, since nobody will come in their stead.
 
         Otherwise a gang of which one pod is done could never return after a preemption. Only pods of the same
         controller count: a group that is used again by another one begins anew.
         """
         self._look_up()
         owners = {_controller(facts) for facts in members}
-        return sum(_controller(facts) in owners for facts in self._succeeded.get(name, ()))
+        return [facts for facts in self._succeeded.get(name, ()) if _controller(facts) in owners]
 
     def _look_up(self) -> None:
         if self._looked_up_at == self._world.version:
@@ -164,7 +167,15 @@ def _missing(name: UnitName, members: list[PodFacts]) -> Group:
     """A group that its pods name and that is not there yet: they wait for it, since alone they must not be placed."""
     priority = max(facts.priority for facts in members)
     never = any(facts.preemption_policy == "Never" for facts in members)
-    return Group(Gang(name, members, len(members), priority), never, texts.group_missing(name, len(members)))
+    gang = Gang(name, members, len(members), priority, entitled=len(members))
+    return Group(gang, never, texts.group_missing(name, len(members)))
+
+
+def _ceiling(name: UnitName, pods: Iterable[PodFacts]) -> int | None:
+    """The highest priority that made way for a group, as the holds on its pods remember."""
+    holds = (hold_of(facts.pod.metadata.annotations) for facts in pods)
+    limits = (hold.limit for hold in holds if hold is not None and hold.preemptor == name)
+    return max((limit for limit in limits if limit is not None), default=None)
 
 
 def _controller(facts: PodFacts) -> str:

@@ -9,11 +9,14 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import PODS
 from reprieve.model.conditions import condition_of
 from reprieve.policies.podgroup.groups import Group
+from reprieve.policies.podgroup.policy import limit_of
 from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.evictions import PodEvictions
@@ -74,9 +77,12 @@ class PodEffects:
         await self._context.event(lead, "Normal", "Preempting", plan.message, decision=decision)
 
     def _hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
-        members = plan.placement if isinstance(waiting.facts, Group) else ()
-        records = ((unit, self._pods.find(unit)) for unit in members)
-        return hold_of_plan(self._pods, plan, decision, {unit: record.uid for unit, record in records if record})
+        if not isinstance(waiting.facts, Group):
+            return hold_of_plan(self._pods, plan, decision)
+        records = ((unit, self._pods.find(unit)) for unit in plan.placement)
+        uids: dict[str, str] = {unit: record.uid for unit, record in records if record}
+        hold = hold_of_plan(self._pods, plan, decision, uids)
+        return msgspec.structs.replace(hold, limit=limit_of(waiting.facts, plan))
 
     async def _nominate_all(self, placed: list[PodFacts], plan: Plan, hold: Hold) -> Record:
         """The whole group or the one pod; the first write carries the hold."""

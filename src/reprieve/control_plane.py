@@ -22,6 +22,7 @@ from reprieve.controllers.pods.budgets import BudgetController
 from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
+from reprieve.controllers.pods.workloads import WorkloadController
 from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
@@ -172,7 +173,7 @@ def calm_garbage_collection() -> None:
 
 def _controllers(store: Store, clock: Clock, settings: Settings) -> list[PlanePart]:
     simple: list[Callable[[Store, Clock], PlanePart]]
-    simple = [JobController, ReplicaSetController, DeploymentController, BudgetController]
+    simple = [JobController, ReplicaSetController, DeploymentController, BudgetController, WorkloadController]
     simple += [GarbageCollector, NamespaceController, QuotaJobs, QuotaPods, QuotaLifecycle]
     federation = Detector(store, clock, settings)
     return [*(make(store, clock) for make in simple), QuotaStatus(store, clock, settings), federation]

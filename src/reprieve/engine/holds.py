@@ -33,6 +33,8 @@ class HeldVictim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     since: str = ""
     """Since when it has the quota that it is to give back. It may come back, as the same one."""
     pdb_violation: bool = False
+    group: str = ""
+    """The group that it goes with as a whole."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

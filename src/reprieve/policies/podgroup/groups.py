@@ -11,8 +11,8 @@ from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.nodes.units import Units, workload_group_name
 from reprieve.engine.reasons import GateOff
 from reprieve.manifests.pods import WorkloadReference
-from reprieve.manifests.priorities import Priority
-from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload
+from reprieve.manifests.priorities import Priority, recorded_priorities
+from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload, WorkloadStatus
 from reprieve.model.names import UnitName, key_of, unit_name
 from reprieve.policies.on_nodes import GROUPS
 from reprieve.texts import groups as texts
@@ -88,13 +88,11 @@ class Groups:
 
     def _too_low(self, workload: Workload) -> str:
         """A workload that is easier to preempt than it preempts is not accepted."""
-        own = self._world.classes.of_workload(workload)
-        named = self._world.classes.get(workload.preemption_priority_class_name)
-        if named is None or named.value >= own.value:
+        own = self._world.classes.of_workload(workload).value
+        asked = self._world.classes.asked_to_preempt(workload)
+        if asked is None or asked >= own:
             return ""
-        return texts.preemption_priority_too_low(
-            unit_name("Workload", workload.namespace, workload.name), named.value, own.value
-        )
+        return texts.preemption_priority_too_low(unit_name("Workload", workload.namespace, workload.name), asked, own)
 
     def _of_pod_group(self, name: UnitName, members: list[PodFacts]) -> Group:
         path = self._units.group_path(*key_of(name))
@@ -178,6 +176,19 @@ def _ceiling(name: UnitName, pods: Iterable[PodFacts]) -> int | None:
     return max((limit for limit in limits if limit is not None), default=None)
 
 
+def carried_by_groups(world: World) -> Iterator[Workload | PodGroup]:
+    """Workloads and groups that only name a class, with what it says now."""
+    for workload in world.all(Workload):
+        if workload.holds_groups and workload.status.priority is None:
+            status = msgspec.convert(recorded_priorities(workload, world.classes), WorkloadStatus)
+            yield msgspec.structs.replace(workload, status=status)
+    for group in world.all(PodGroup):
+        if group.policy.priority is None:
+            resolved = world.classes.of_group(group.policy)
+            said = {"priority": resolved.value, "preemption_policy": resolved.preemption_policy}
+            yield msgspec.structs.replace(group, policy=msgspec.structs.replace(group.policy, **said))
+
+
 def _controller(facts: PodFacts) -> str:
     """The uid of what the pod was made by; empty where somebody made it by hand."""
     return next((owner.uid for owner in facts.pod.metadata.owner_references if owner.controller), "")
@@ -226,10 +237,10 @@ def is_broken(facts: PodFacts, units: Units, pods: Iterable[PodFacts]) -> bool:
     running = [other for other in mates if other.node]
     staying = [other for other in running if not other.pod.terminating]
     done = [other for other in mates if other.pod.status.phase == "Succeeded"]
-    return len(staying) < max(len(running), _least(facts, units) - len(done))
+    return len(staying) < max(len(running), least_of(facts, units) - len(done))
 
 
-def _least(facts: PodFacts, units: Units) -> int:
+def least_of(facts: PodFacts, units: Units) -> int:
     """How many pods its group cannot be without."""
     spec, namespace = facts.pod.spec, facts.key[0]
     if spec.workload_ref is not None:

@@ -87,3 +87,16 @@ def priority_divergence(pods: Sequence[tuple[str, int]], priority: int) -> tuple
     """Pods that say something else than their group, by name and own priority."""
     others = listed([f"{name} has {own}" for name, own in pods])
     return f"not the priority of all its pods: {others}", f"{priority} is what counts for them"
+
+
+def never_fits(message: str) -> tuple[str, str]:
+    return "it can never fit on these nodes, even if they were empty", message
+
+
+def blocked(priority: int, units: Sequence[tuple[str, int]]) -> tuple[str, str]:
+    """Who keeps a gang of this priority out, though of lower priority, and what it would take to preempt them."""
+    named = listed([f"{name} (preemption priority {value})" for name, value in units])
+    verb = "keeps" if len(units) == 1 else "keep"
+    return f"it can never fit while {named} {verb} their room: their own priority is below {priority}", (
+        "see docs/groups.md on blocking preemptions"
+    )

@@ -135,7 +135,11 @@ class Question:
         below = [unit for unit in self.units if unit.priority < self.priority]
         self.left_out = {node for unit in below if self._in_doubt(unit) for node in unit.nodes}
         """Nodes on which nobody knows what somebody below tolerates."""
-        self.lower = [unit for unit in below if not self.tolerates(unit) and unit.nodes - self.left_out]
+        self.lower = [unit for unit in below if not self.tolerates(unit) and self._reached(unit, gang=bool(ours))]
+
+    def _reached(self, unit: NaiveUnit, *, gang: bool) -> bool:
+        """A gang asks nobody who is on a node that is left out; a pod asks those on its own node, wherever else."""
+        return not unit.nodes & self.left_out if gang else bool(unit.nodes - self.left_out)
 
     def tolerates(self, unit: NaiveUnit) -> bool:
         """One of its pods does, each since it was scheduled."""

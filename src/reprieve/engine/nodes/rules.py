@@ -123,6 +123,8 @@ class NobodyAbove(Lasting):
 class NobodyAboveEarlier(NobodyAbove):
     """Nobody above those who made way for the pods that a group needs makes way for more of them."""
 
+    name = OptionalPods.rule
+
     def reason(self, unit: Resident) -> Reason:
         return OptionalPods(unit.unit.priority, self._limit)
 

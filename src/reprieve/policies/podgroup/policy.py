@@ -29,6 +29,7 @@ from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.nodes.left_out import StaysOnNodesLeftOut
 from reprieve.engine.nodes.rules import (
     NobodyAbove,
     NobodyAboveEarlier,
@@ -116,6 +117,7 @@ class PodGroupPolicy(BasePolicy):
 
     def _rules(self, gang: Gang, now: int, *, patience: bool = False) -> list[NodeRule]:
         rules = preemption_rules(self._table, self._ledger.world.classes, gang.priority, now, patience=patience)
+        rules.append(StaysOnNodesLeftOut(self._table, rules))
         if not gang.entitled and gang.ceiling is not None:
             rules.append(NobodyAboveEarlier(gang.ceiling))
         return rules

@@ -62,7 +62,8 @@ test: $(DEV) ## Run the tests
 
 # The same tests over many more random worlds and lives, and with a thousand kills; about an hour.
 LONG := REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 REFERENCE_EXAMPLES=5000 TABLE_EXAMPLES=250 \
-	LAW_EXAMPLES=1000 BINDING_WORLDS=10000 GROUP_EXAMPLES=500 QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000
+	LAW_EXAMPLES=1000 BINDING_WORLDS=10000 GROUP_EXAMPLES=500 GANG_WORLDS=3000 SCORE_EXAMPLES=5000 \
+	QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000
 
 test-long: $(DEV) ## Run the tests with random worlds, lives and kills over many more of them
 	$(LONG) $(BIN)/python -m pytest $(WORKERS) tests/crash tests/engine tests/policies tests/scheduler

@@ -17,6 +17,7 @@ def test_the_public_names() -> None:
         "Result",
         "Unsupported",
         "__version__",
+        "can_tolerate_preemption",
         "plan",
     ]
     assert all(hasattr(reprieve, name) for name in reprieve.__all__)
@@ -55,3 +56,8 @@ def test_plan_takes_what_the_contract_says() -> None:
         "preemptor", "now", "config", "feature_gates", "assignment",
     ]  # fmt: skip
     assert reprieve.plan is planning.plan
+
+
+def test_toleration_is_asked_as_its_design_has_it() -> None:
+    parameters = inspect.signature(reprieve.can_tolerate_preemption).parameters
+    assert list(parameters) == ["victim_candidate", "preemptor", "priority_classes", "now"]

@@ -4,6 +4,7 @@ from reprieve.manifests.problems import InvalidInput, Problem, ReprieveError
 from reprieve.planning.planner import plan
 from reprieve.planning.questions import Unsupported
 from reprieve.planning.result import Decision, Result
+from reprieve.planning.toleration import can_tolerate_preemption
 
 __all__ = [
     "Decision",
@@ -13,6 +14,7 @@ __all__ = [
     "Result",
     "Unsupported",
     "__version__",
+    "can_tolerate_preemption",
     "plan",
 ]
 

@@ -23,6 +23,7 @@ from reprieve.controllers.pods.budgets import BudgetController
 from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
+from reprieve.controllers.pods.workloads import WorkloadController
 from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
@@ -183,6 +184,7 @@ def _controllers(store: Store, clock: Clock, settings: Settings) -> list[PlanePa
     simple: list[Callable[[Store, Clock], PlanePart]]
     groups = settings.gate("WorkloadWithJob") and settings.gate("GenericWorkload")
     simple = [partial(JobController, groups=groups), ReplicaSetController, DeploymentController, BudgetController]
+    simple += [WorkloadController]
     simple += [GarbageCollector, NamespaceController, QuotaJobs, QuotaPods, QuotaLifecycle]
     federation = Detector(store, clock, settings)
     return [*(make(store, clock) for make in simple), QuotaStatus(store, clock, settings), federation]

@@ -104,7 +104,7 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         plane.ok("apply", "-f", "-", stdin=to_yaml(hollow_cluster("m1", {"cpu": "4", "memory": "8Gi"}), silent))
         until(lambda: plane.ok("top", "clusters").rows[1][2] == "0/4")
         plane.ok("apply", "-f", "-", stdin=to_yaml(*bindings))
-        until(lambda: "m1 has insufficient room" in plane.ok("top", "clusters").stdout)
+        until(lambda: "m1 has insufficient resources" in plane.ok("top", "clusters").stdout)
         until(lambda: "3/4 (75%)" in plane.ok("top", "clusters").stdout)
         yield plane
 
@@ -123,7 +123,7 @@ def test_clusters_and_who_waits_for_them(federation: Running) -> None:
         ["default", "resourcebinding/waits", "50"],
         ["default", "resourcebinding/stopped", "7"],
     ]
-    assert "m1 has insufficient room" in lines[5]
+    assert "m1 has insufficient resources" in lines[5]
     assert lines[6].endswith("it is suspended")
     assert federation.ok("top", "clusters", "-o", "json").json()["clusters"][0]["cpu"] == "3/4 (75%)"
     assert "resourcebinding/waits" in federation.ok("top").stdout

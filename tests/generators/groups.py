@@ -15,6 +15,12 @@ NOW = "2026-01-01T12:00:00Z"
 HOST, RACK = "kubernetes.io/hostname", "rack"
 CLASSES = {"low": 0, "middle": 5, "high": 10}
 GATES = {"GenericWorkload": True}
+TOLERATION = "preemption-toleration.scheduling.x-k8s.io/"
+TOLERATING = {
+    "patient": {"minimum-preemptable-priority": "20", "toleration-seconds": "600"},
+    "hurried": {"minimum-preemptable-priority": "20", "toleration-seconds": "120"},
+    "for-ever": {"minimum-preemptable-priority": "8", "toleration-seconds": "-1"},
+}
 FEATURES = ("budgets", "pins", "avoid", "taints", "workloads", "memory", "mixed", "racks", "divergence", "few", "repel")
 
 
@@ -45,7 +51,25 @@ class Maker:
         return self.random.choice([0, 0, 5, 5, 10])
 
     def classes(self) -> list[Dict]:
-        return [builders.priority_class(name, value) for name, value in CLASSES.items()]
+        made = [builders.priority_class(name, value) for name, value in CLASSES.items()]
+        if "tolerations" not in self.features:
+            return made
+        odd = {"odd": {"toleration-seconds": "soon"}} if self.random.random() < 0.3 else {}
+        return made + [
+            builders.priority_class(name, 0, annotations={f"{TOLERATION}{key}": text for key, text in said.items()})
+            for name, said in {**TOLERATING, **odd}.items()
+        ]
+
+    def tolerating(self) -> Dict:
+        """What a pod says that may tolerate preemption, and since when it runs; now and then nobody knows."""
+        name = self.random.choice([*TOLERATING, *TOLERATING, "low", "middle", "low", "middle", "odd"])
+        return {"priorityClassName": name if name != "odd" or self.random.random() < 0.5 else "low"}
+
+    def scheduled(self) -> Dict:
+        since = f"2026-01-01T11:{self.random.randint(45, 59)}:00Z"
+        known = self.random.random() < 0.85
+        condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": since}
+        return {"conditions": [condition]} if known else {}
 
     def budgets(self) -> list[Dict]:
         if "budgets" not in self.features:
@@ -107,8 +131,12 @@ class Maker:
             spec["priority"] = self.other()
         if self.chance("repel", 0.3):
             spec["affinity"] = avoiding({"job": "job"}, random.choice([HOST, HOST, RACK]))
+        status = self.scheduled() if "tolerations" in self.features else None
+        if self.chance("tolerations", 0.6):
+            spec |= self.tolerating()
         return builders.pod(
             name,
+            status=status,
             node=node["metadata"]["name"],
             labels={"app": random.choice(["web", "db"])} if random.random() < 0.8 else None,
             started=f"2026-01-01T{random.randint(0, 11):02}:{random.randint(0, 59):02}:00Z",

@@ -19,6 +19,13 @@ def known_class(scene: Scene) -> None:
         item["spec"].pop("priorityClassName", None)
 
 
+def known_classes(scene: Scene) -> None:
+    """Nobody on any node names a class that nobody can read."""
+    for item in of_kind(scene.objects, "Pod"):
+        if item["spec"].get("nodeName"):
+            item["spec"].pop("priorityClassName", None)
+
+
 def impatient(scene: Scene) -> None:
     """Its class tolerates nothing, nor does that of anybody of its group."""
     names = {item["spec"].get("priorityClassName") for item in mates(scene)}
@@ -102,6 +109,7 @@ SWAPS: dict[str, Swap] = {
     "Toleration": impatient,
     "UnreadableToleration": impatient,
     "UnknownPriorityClass": known_class,
+    "NodeLeftOut": known_classes,
     "DisruptionBudget": generous_budgets,
     "MinimalPriority": far_below,
     "Leaving": stays_put,

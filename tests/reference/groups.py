@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tests.reference.cluster import Cluster, Dict, namespace_of, priority_of, read, unit_of
 from tests.reference.decision import LATEST, Decision
@@ -37,6 +38,10 @@ class NaiveUnit:
     @property
     def members(self) -> set[str]:
         return {unit_of(pod) for pod in self.pods}
+
+    @property
+    def nodes(self) -> set[str]:
+        return {pod["spec"]["nodeName"] for pod in self.pods}
 
 
 class Groups:
@@ -108,7 +113,8 @@ class Groups:
 class Question:
     """A gang or a single pod that waits, and everything that can be asked about it."""
 
-    def __init__(self, objects: list[Dict], preemptor: str) -> None:
+    def __init__(self, objects: list[Dict], preemptor: str, now: datetime = LATEST, *, patient: bool = False) -> None:
+        """`patient`: as if tolerations that are limited in time were over."""
         self.groups = Groups(objects)
         self.cluster = self.groups.cluster
         everybody = self.groups.pods.values()
@@ -123,7 +129,24 @@ class Question:
         self.required = max(group[1]["least"] - len(ours) + len(self.members), 1) if group else 1
         self.running = [pod for pods in self.cluster.running.values() for pod in pods]
         self.units = sorted(self.groups.units(self.running), key=importance)
-        self.lower = [unit for unit in self.units if unit.priority < self.priority]
+        self._asker = Decision(self.cluster, self.members[0], now, respect=False)
+        self._asker.priority = self.priority
+        self._patient = patient
+        below = [unit for unit in self.units if unit.priority < self.priority]
+        self.left_out = {node for unit in below if self._in_doubt(unit) for node in unit.nodes}
+        """Nodes on which nobody knows what somebody below tolerates."""
+        self.lower = [unit for unit in below if not self.tolerates(unit) and self._reached(unit, gang=bool(ours))]
+
+    def _reached(self, unit: NaiveUnit, *, gang: bool) -> bool:
+        """A gang asks nobody who is on a node that is left out; a pod asks those on its own node, wherever else."""
+        return not unit.nodes & self.left_out if gang else bool(unit.nodes - self.left_out)
+
+    def tolerates(self, unit: NaiveUnit) -> bool:
+        """One of its pods does, each since it was scheduled."""
+        return any(self._asker.exempt(pod, self._patient) for pod in unit.pods if not self._in_doubt(unit))
+
+    def _in_doubt(self, unit: NaiveUnit) -> bool:
+        return any(self._asker.in_doubt(pod["spec"].get("priorityClassName", "")) for pod in unit.pods)
 
     def passes(self, running: list[Dict], pod: Dict, node: str) -> bool:
         """Whether a pod passes all filters on a node, if just these ran."""
@@ -187,7 +210,7 @@ class Question:
         """For a single pod: who has to leave a node, and with them their groups elsewhere; None: it is no use."""
         lower = [unit for unit in self.lower if any(pod["spec"]["nodeName"] == node for pod in unit.pods)]
         pod = self.members[0]
-        if not lower or not self.passes(self.without(lower), pod, node):
+        if node in self.left_out or not lower or not self.passes(self.without(lower), pod, node):
             return None
         return self.victims({unit_of(pod): node}, lower)
 

@@ -67,6 +67,18 @@ def unreadable(world: World, decision: Dict, said: Dict) -> str:  # noqa: ARG001
     return differs(class_name=(facts["className"], class_of(pod)), doubt=(True, doubt))
 
 
+def left_out(world: World, decision: Dict, said: Dict) -> str:  # noqa: ARG001
+    """A pod on a node that its group runs on, too, has a class of which nobody knows what it tolerates."""
+    facts = said["facts"]
+    pod, spared = named(world.objects, facts["pod"]), named(world.objects, said["unit"])
+    return differs(
+        node=(facts["node"], pod["spec"]["nodeName"]),
+        class_name=(facts["className"], class_of(pod)),
+        doubt=(True, Ground(world, pod).decision.in_doubt(facts["className"])),
+        grouped=(True, _grouped(spared)),
+    )
+
+
 def above_minimum(world: World, decision: Dict, said: Dict) -> str:  # noqa: ARG001
     facts = said["facts"]
     tops = [victim["facts"]["priority"] for victim in decision["victims"]]
@@ -104,6 +116,7 @@ REASONS: dict[str, Check] = {
     "Toleration": tolerates,
     "UnknownPriorityClass": unknown_class,
     "UnreadableToleration": unreadable,
+    "NodeLeftOut": left_out,
     "MinimalPriority": above_minimum,
     "CheaperElsewhere": cheaper_elsewhere,
 }

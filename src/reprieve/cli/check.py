@@ -11,6 +11,7 @@ from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loaded import Loaded
 from reprieve.manifests.loading import load
 from reprieve.manifests.problems import Problem, in_order
+from reprieve.planning.blocking import never_fit
 from reprieve.planning.survey import divergences
 from reprieve.texts.parts import count
 from reprieve.world import World
@@ -47,7 +48,8 @@ def review(paths: list[str], old: list[str], *, strict: bool = False) -> tuple[L
     """Read and admit: the objects, and the problems of both."""
     before = load(old)
     loaded = load(paths, strict=strict)
-    odd = divergences(loaded, World(loaded.objects))
+    world = World(loaded.objects)
+    odd = [*divergences(loaded, world), *never_fit(loaded, world)]
     refused = loaded.sources.located([*admit_all(loaded.entries, before.entries, new=True), *odd])
     return loaded, [*before.errors, *in_order([*loaded.problems, *refused])]
 

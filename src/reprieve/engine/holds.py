@@ -33,6 +33,8 @@ class HeldVictim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     since: str = ""
     """Since when it has the quota that it is to give back. It may come back, as the same one."""
     pdb_violation: bool = False
+    group: str = ""
+    """The group that it goes with as a whole."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -55,6 +57,8 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     reserves: bool = False
     """The place is held against everybody until the preemptor is there: priorities do not count. Else it yields to
     whoever ranks above."""
+    limit: int | None = None
+    """Of a group: the highest priority that made way for the pods it needs. Nobody above makes way for more of them."""
     decision: int = 0
 
     def text(self) -> str:

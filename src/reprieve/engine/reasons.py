@@ -7,9 +7,10 @@ import msgspec
 from reprieve.engine.claims import Claim
 from reprieve.model.names import UnitName
 
-Because = Literal["Never", "Leaving", "Budget", "NotYet", "Turn", "GateOff", "Suspended", "NotAllowed"]
+Because = Literal["Never", "Leaving", "Budget", "NotYet", "Turn", "Optional", "GateOff", "Suspended", "NotAllowed"]
 """Why nobody is asked: the preemption policy, victims that still leave, a budget that is respected, a time that has not
-come, others whose turn is first, a feature gate that is off, a preemptor that is suspended, or what else."""
+come, others whose turn is first, pods that a group can do without, a feature gate that is off, a preemptor that is
+suspended, or what else."""
 
 
 class Reason(msgspec.Struct, frozen=True, rename="camel"):
@@ -93,6 +94,14 @@ class AboveMinimum(Reason, frozen=True):
     priority: int
     minimum: int
     rule: ClassVar[str] = "MinimalPriority"
+
+
+class OptionalPods(Reason, frozen=True):
+    """Protected from pods that a group can do without: nobody so important made way for those it needs."""
+
+    priority: int
+    limit: int
+    rule: ClassVar[str] = "AboveMinimum"
 
 
 class QuotaTaken(Reason, frozen=True):

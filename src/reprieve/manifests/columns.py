@@ -106,7 +106,7 @@ PRIORITY_CLASS = (
 POD_GROUP = (
     NAME,
     worked_out("Policy", "gang", "Gang(n): at least n pods together."),
-    condition("Scheduled", "PodGroupScheduled"),
+    condition("Scheduled", "PodGroupInitiallyScheduled"),
     at("Priority Class", "spec.priorityClassName", wide=True),
     AGE,
 )

@@ -1,6 +1,6 @@
 """What priority classes say: which priority a unit has, whether it preempts, and what it takes to preempt it.
 
-1. A number on the object itself wins over the class it names.
+1. A number on the object itself wins over the class it names: it was recorded when the object was made.
 2. A class that is not named is the global default; of several, the one with the smallest value.
 3. Without one, priority is 0. Pods and workloads may then preempt; bindings never do.
 4. What it takes to preempt a workload is never less than its own priority.
@@ -8,7 +8,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reprieve.manifests import scheduling
 from reprieve.manifests.karmada import PolicySchedulePriority, ResourceBinding
@@ -78,17 +78,26 @@ class PriorityClasses:
         return self.of_pod(policy)
 
     def of_workload(self, workload: Workload) -> Priority:
-        return self.resolve(workload.priority_class_name)
+        """What was recorded in its status when it was made, else what its class says now."""
+        resolved, recorded = self.resolve(workload.priority_class_name), workload.status
+        return resolved._replace(
+            value=resolved.value if recorded.priority is None else recorded.priority,
+            preemption_policy=recorded.preemption_policy or resolved.preemption_policy,
+        )
 
     def to_preempt_workload(self, workload: Workload) -> Priority:
         """Who it takes to preempt it: by default its own priority, and never less than that."""
-        own = self.of_workload(workload)
-        if not workload.preemption_priority_class_name:
-            return own
+        own, asked = self.of_workload(workload), self.asked_to_preempt(workload)
+        if asked is None:
+            return own._replace(found=own.found and not workload.preemption_priority_class_name)
+        return own._replace(value=max(own.value, asked), class_name=workload.preemption_priority_class_name)
+
+    def asked_to_preempt(self, workload: Workload) -> int | None:
+        """The preemption priority that a workload asks for, recorded or by its class; None: its own is to count."""
+        if workload.status.preemption_priority is not None:
+            return workload.status.preemption_priority
         named = self.get(workload.preemption_priority_class_name)
-        if named is None:
-            return own._replace(found=False)
-        return own._replace(value=max(own.value, named.value), class_name=named.name)
+        return None if named is None else named.value
 
     def of_binding(self, policy: PolicySchedulePriority | None, template: PodSpec | None) -> Priority:
         """A binding's priority from the policy that made it; nothing found means 0, and never preempting."""
@@ -124,3 +133,10 @@ def preemption_toleration(item: PriorityClass) -> PreemptionToleration | None:
     if minimum is None or seconds is None:
         return None
     return PreemptionToleration(minimum, seconds)
+
+
+def recorded_priorities(workload: Workload, classes: PriorityClasses) -> dict[str, Any]:
+    """What the status of a Workload says of its priorities: what it carries already, else what its classes say now."""
+    own = classes.of_workload(workload)
+    to_preempt = classes.to_preempt_workload(workload).value
+    return {"priority": own.value, "preemptionPriority": to_preempt, "preemptionPolicy": own.preemption_policy}

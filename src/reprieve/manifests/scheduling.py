@@ -111,8 +111,11 @@ class ControllerReference(Model):
 
 
 class WorkloadStatus(Model):
+    """Priorities are recorded when a Workload is made, as a pod's are: classes that come and go do not change them."""
+
     priority: Int32 | None = None
     preemption_priority: Int32 | None = None
+    preemption_policy: PreemptionPolicy | None = None
     conditions: tuple[Condition, ...] = ()
 
 

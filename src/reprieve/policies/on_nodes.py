@@ -26,8 +26,8 @@ GROUPS = "GenericWorkload"
 """The gate without which groups that pods name are no groups."""
 
 
-def commit_pods(world: World, pods: Iterable[PodFacts], plan: Plan) -> None:
-    """Victims are gone, places are taken or held."""
+def commit_pods(world: World, pods: Iterable[PodFacts], plan: Plan, limit: int | None = None) -> None:
+    """Victims are gone, places are taken or held; `limit` is what a hold remembers of who made way for a group."""
     for victim in plan.victims:
         namespace, name = key_of(victim.unit)
         world.delete(Pod, name, namespace)
@@ -40,7 +40,8 @@ def commit_pods(world: World, pods: Iterable[PodFacts], plan: Plan) -> None:
             spec = msgspec.structs.replace(pod.spec, node_name=node)
             world.put(msgspec.structs.replace(pod, spec=spec))
         else:
-            world.put(_nominated(pod, node, Hold(preemptor=plan.preemptor, policy=plan.policy, reserves=plan.reserves)))
+            hold = Hold(preemptor=plan.preemptor, policy=plan.policy, reserves=plan.reserves, limit=limit)
+            world.put(_nominated(pod, node, hold))
 
 
 def _nominated(pod: Pod, node: str, hold: Hold) -> Pod:

@@ -27,7 +27,7 @@ from reprieve.engine.nodes.exposure import overcommitted_nodes
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
 from reprieve.engine.nodes.obstacles import without_asking
 from reprieve.engine.nodes.reach import REACHED
-from reprieve.engine.nodes.rules import NodeRule, missing_classes, preemption_rules
+from reprieve.engine.nodes.rules import NodeRule, Ranked, judge, missing_classes, preemption_rules
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
@@ -179,10 +179,17 @@ class PodPolicy:
         search = _searched(view)
         budget = NobodyAsked("Budget")
         if self._waits(view, search):
-            until = search.good_until if search.good_until < NEVER else None
+            until = self._first_end(view)
             return HeldBack("Wait", texts.waits_for_toleration(view.unit, until), until=until, because=budget)
         claims: list[Claim] = [*search.obstacles(self._out(view, respected=True))] or [NoNodes()]
         return HeldBack("Unschedulable", texts.unschedulable(view.unit, claims), because=budget, claims=claims)
+
+    def _first_end(self, view: PodView) -> int | None:
+        """When the first toleration of those who are there now is over; a search that was kept may remember others."""
+        rules = self._rules(view)
+        judge(rules, Ranked(self._table, slice(0, self._table.size), self._table.depth))
+        soonest = min(rule.good_until() for rule in rules)
+        return soonest if soonest < NEVER else None
 
     def _waits(self, view: PodView, search: VictimSearch) -> bool:
         """Whether it could preempt if tolerations that are limited in time were over."""

@@ -147,4 +147,7 @@ def alike(old: Any, new: Any) -> bool:
 
 def _as_decided_over(item: Any) -> Any:
     metadata = msgspec.structs.replace(item.metadata, resource_version="", annotations={}, labels={})
-    return msgspec.structs.replace(item, metadata=metadata, status=type(item.status)())
+    # The priorities of a Workload are recorded in its status; of all others nothing there is decided over.
+    recorded = isinstance(item, GroupWorkload)
+    status = msgspec.structs.replace(item.status, conditions=()) if recorded else type(item.status)()
+    return msgspec.structs.replace(item, metadata=metadata, status=status)

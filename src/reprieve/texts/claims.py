@@ -38,6 +38,8 @@ _PROTECTED = {
     "UnknownPriorityClass": ("has an unknown priority class", "have an unknown priority class"),
     "UnreadableToleration": ("has a toleration that cannot be read", "have a toleration that cannot be read"),
     "Toleration": ("tolerates it", "tolerate it"),
+    "NodeLeftOut": ("goes with others on nodes that are left out", "go with others on nodes that are left out"),
+    "AboveMinimum": ("is too important for pods it can do without", "are too important for pods it can do without"),
     "NeverBelowGuarantee": (
         "is needed for the guarantee of its queue (law 2)",
         "are needed for the guarantees of their queues (law 2)",

@@ -1,9 +1,10 @@
 """What controllers say about what they did, in conditions and events."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reprieve.texts.parts import count, listed
 
+_MOST_NAMED = 10
 JOB_SUSPENDED = "the Job is suspended; its pods are asked to end"
 JOB_RESUMED = "the Job was resumed"
 JOB_COMPLETE = "the Job is complete"
@@ -120,3 +121,14 @@ def annotation_ignored(name: str, right: str) -> str:
 
 def workload_refused(why: str) -> str:
     return f"It cannot be queued: {why}"
+
+
+def pods_not_matching(pods: Sequence[tuple[str, int]], priority: int) -> str:
+    """Pods of a Workload that say another priority than it, by name and own priority."""
+    named = [f"{name} has priority {own}" for name, own in pods[:_MOST_NAMED]]
+    more = f" and {count(len(pods) - _MOST_NAMED, 'more pod')} differ" if len(pods) > _MOST_NAMED else ""
+    return f"{listed(named)}{more}; {priority}, the Workload's, is what counts for them"
+
+
+def pods_match(priority: int) -> str:
+    return f"all its pods have its priority, {priority}"

@@ -1,6 +1,6 @@
 """What a person reads about groups of pods."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reprieve.engine.claims import GangBudget, GangShort, MemberTooLarge
 from reprieve.model.resources import print_amount
@@ -30,6 +30,15 @@ def group_unschedulable(group: str, claim: GangShort | GangBudget | MemberTooLar
 def never_preempts(group: str, claim: GangShort) -> str:
     never = "it preempts nobody, because its preemption policy is Never"
     return f"{group} is unschedulable: {short(claim)}; and {never}."
+
+
+def optional_pods_wait(group: str, pods: int, ceiling: int | None, lacks: Mapping[str, tuple[int, int]]) -> str:
+    """Pods above minCount, when the group has what it needs; what one of them lacks: how much is free, and needed."""
+    asked = f"pods above priority {ceiling} and PDB violations are" if ceiling is not None else "preemption is"
+    more = f"{count(pods, 'more pod')} {'waits' if pods == 1 else 'wait'} for free room"
+    missing = [f"{print_amount(name, free)} of {amount(name, needed)} free" for name, (free, needed) in lacks.items()]
+    why = f" ({listed(missing)})" if missing else ""
+    return f"{group} has the pods it needs; {more}{why}: {asked} only for those it needs."
 
 
 def short(claim: GangShort | GangBudget | MemberTooLarge) -> str:
@@ -84,3 +93,16 @@ def priority_divergence(pods: Sequence[tuple[str, int]], priority: int) -> tuple
     """Pods that say something else than their group, by name and own priority."""
     others = listed([f"{name} has {own}" for name, own in pods])
     return f"not the priority of all its pods: {others}", f"{priority} is what counts for them"
+
+
+def never_fits(message: str) -> tuple[str, str]:
+    return "it can never fit on these nodes, even if they were empty", message
+
+
+def blocked(priority: int, units: Sequence[tuple[str, int]]) -> tuple[str, str]:
+    """Who keeps a gang of this priority out, though of lower priority, and what it would take to preempt them."""
+    named = listed([f"{name} (preemption priority {value})" for name, value in units])
+    verb = "keeps" if len(units) == 1 else "keep"
+    return f"it can never fit while {named} {verb} their room: their own priority is below {priority}", (
+        "see docs/groups.md on blocking preemptions"
+    )

@@ -49,3 +49,12 @@ def case_named_twice(name: str, earlier: str) -> tuple[str, str]:
 
 def not_one_decision(number: int) -> str:
     return f"{count(number, 'decision')}; name a preemptor to expect one"
+
+
+def toleration_in_doubt(name: str, *, exists: bool) -> str:
+    why = "says what it tolerates in something other than numbers" if exists else "does not exist"
+    return f"its priority class {name} {why}, so nobody knows what it tolerates"
+
+
+def no_pod() -> str:
+    return "not a Pod"

@@ -34,6 +34,7 @@ _BECAUSE = {
     "Leaving": "others that are leaving already are enough",
     "Budget": "it would take a PDB violation, and budgets are respected",
     "NotYet": "the preemptor may not preempt yet",
+    "Optional": "the pods that the group needs have their places, and for more of them nobody makes way",
     "Turn": "the preemptor waits for workloads whose turn is before its own",
     "GateOff": "the feature gate {gate} is off",
     "NotAllowed": "the preemptor may not preempt",
@@ -90,6 +91,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     why.NoSuchPreemptor: "there is no such preemptor",
     why.SparedByBudget: "that would be a PDB violation, and others can go",
     why.AboveMinimum: "priority {priority} is above {minimum}, and preempting up to that priority is enough",
+    why.OptionalPods: "priority {priority} is above {limit}, the highest that made way for the pods the group needs",
     # for quota workloads
     why.QuotaTaken: lambda reason: f"{_fill(_RIGHTS[reason.kind], reason)}; {_fill(_PRIORITIES, reason)}",
     why.WithinQuota: lambda reason: _fill(_BEFORE_IT * reason.others_gone + _WITHIN_QUOTA, reason),

@@ -78,3 +78,30 @@ def test_ties_end_on_the_older_node_and_then_on_its_name() -> None:
 def test_a_pod_goes_where_it_is_nominated_if_it_fits_there() -> None:
     busy = pod("busy", node="half", cpu="5", memory="5Gi")
     assert chosen(machine("empty"), machine("half"), busy, pod("p", requests=SMALL, nominated="half")) == "half"
+
+
+@pytest.mark.parametrize(("when", "want"), [("ScheduleAnyway", "b"), (None, "a")])
+def test_spreading_that_is_only_wished_for_counts(when: str | None, want: str) -> None:
+    """With equal room everywhere the first by name wins, unless the pod would rather be spread."""
+    web = {"app": "web"}
+    like_it = pod("web", node="a", labels=web, requests=SMALL), pod("other", node="b", requests=SMALL)
+    wish = {"maxSkew": 1, "topologyKey": "host", "whenUnsatisfiable": when, "labelSelector": {"matchLabels": web}}
+    coming = pod("p", labels=web, requests=SMALL, spec={"topologySpreadConstraints": [wish] if when else []})
+    assert chosen(*(machine(name, labels={"host": name}) for name in "ab"), *like_it, coming) == want
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "want"),
+    [
+        ("podAffinity", PREFERRED, "b"),
+        ("podAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "b"),
+        ("podAntiAffinity", PREFERRED, "a"),
+    ],
+)
+def test_wishes_of_those_who_run_count_for_who_comes(kind: str, rule: str, want: str) -> None:
+    term: Dict = {"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "web"}}}
+    item = {"weight": 10, "podAffinityTerm": term} if rule == PREFERRED else term
+    wishing = pod("db", node="b", requests=SMALL, spec={"affinity": {kind: {rule: [item]}}})
+    other = pod("other", node="a", requests=SMALL)
+    nodes = [machine(name, labels={"host": name}) for name in "ab"]
+    assert chosen(*nodes, wishing, other, pod("p", labels={"app": "web"}, requests=SMALL)) == want

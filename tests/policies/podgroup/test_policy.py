@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -145,10 +146,46 @@ def test_a_shortage_counts_what_only_some_members_ask_for() -> None:
 
 
 def test_less_than_the_whole_gang_is_enough_and_the_rest_comes_where_it_lawfully_can() -> None:
-    others = [running("a", "n1"), running("b", "n2", 50), running("c", "n3", 1000)]
+    others = [running("a", "n1"), running("b", "n2"), running("c", "n3", 1000)]
     decision = decide(nodes(3), others, gang(3, least=1))
     assert victims(decision) == ["a", "b"]
     assert len(decision.placement) == 2
+
+
+def test_pods_above_min_count_cost_nobody_of_higher_priority_than_those_below_it() -> None:
+    others = [running("a", "n1"), running("b", "n2", 50), running("c", "n3")]
+    decision = decide(nodes(3), others, gang(3, least=1))
+    assert victims(decision) == ["a", "c"]
+
+
+def test_pods_above_min_count_break_no_budget() -> None:
+    others = [running("a", "n1"), running("b", "n2", labels={"app": "web"})]
+    decision = decide(nodes(2), others, gang(2, least=1), [budget("web", {"app": "web"}, allowed=0)])
+    assert victims(decision) == ["a"]
+    assert victims(decide(nodes(2), others, gang(2, least=2), [budget("web", {"app": "web"}, allowed=0)])) == ["a", "b"]
+
+
+def test_without_a_gang_no_pod_is_optional() -> None:
+    others = [running("a", "n1"), running("b", "n2", 50)]
+    each = gang(2)
+    each[0]["spec"]["schedulingPolicy"] = {"basic": {}}
+    assert victims(decide(nodes(2), others, each)) == ["a", "b"]
+
+
+def test_pods_that_come_later_cost_no_more_than_if_all_had_come_at_once() -> None:
+    """The hold on a pod that has its place remembers who made way; without one, nobody did."""
+    others = [running("b", "n2"), running("c", "n3", 50)]
+    group, first, second = gang(2, least=1)
+    first["spec"]["nodeName"] = "n1"
+    assert decide(nodes(3), others, group, first, second).outcome == "Unschedulable"
+    hold = {"preemptor": JOB, "limit": 10}
+    first["metadata"]["annotations"] = {"reprieve.scheduling/hold": json.dumps(hold)}
+    assert victims(decide(nodes(3), others, group, first, second)) == ["b"]
+    decision = decide(nodes(3), others[1:], running("d", "n2", 50), group, first, second)
+    assert (decision.outcome, victims(decision)) == ("Unschedulable", [])
+    assert "1 more pod waits for free room" in decision.message
+    kept = [running("b", "n2", labels={"app": "web"}), budget("web", {"app": "web"}, allowed=0)]
+    assert decide(nodes(2), kept, group, first, second).outcome == "Unschedulable"
 
 
 def test_a_gang_that_reaches_min_count_without_victims_takes_none() -> None:

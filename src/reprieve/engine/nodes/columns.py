@@ -15,6 +15,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Interner, Ints, Mask, enough, resized
 from reprieve.engine.nodes.units import Unit, UnitShare
+from reprieve.engine.nodes.wishers import Wishers
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint
 from reprieve.manifests.pods import PodAffinityTerm
@@ -94,6 +95,7 @@ class NodeColumns:
         self.groups: dict[Hashable, Unit] = {}
         """Units of more than one pod, or that could have more, by key."""
         self.ported: dict[tuple[str, str], PodFacts] = {}
+        self.wishers = Wishers()
         self.log: list[int] = []
         """Nodes that were touched, one after the other."""
         self._numbers = Interner[Hashable]()
@@ -175,7 +177,7 @@ class NodeColumns:
             self.groups[unit.key] = unit
         for name, share in unit.shares.items():
             for facts in share.pods:
-                self._note_ports(facts)
+                self._note(facts)
             node = self.index[name]
             self.log.append(node)
             shares = self.residents[node]
@@ -195,7 +197,7 @@ class NodeColumns:
         if unit.group:
             self.groups.pop(unit.key, None)
         for facts in unit.pods:
-            self.ported.pop(facts.key, None)
+            self._forget(facts)
         for name in unit.shares:
             node = self.index[name]
             self.log.append(node)
@@ -281,9 +283,16 @@ class NodeColumns:
             self.epoch += 1  # a new kind may keep away whom nobody kept away before
         return number
 
-    def _note_ports(self, facts: PodFacts) -> None:
+    def _note(self, facts: PodFacts) -> None:
+        """What others have to know of a pod beside the columns: its ports, and whom it would like around."""
         if facts.host_ports:
             self.ported[facts.key] = facts
+        if facts.node:
+            self.wishers.note(facts)
+
+    def _forget(self, facts: PodFacts) -> None:
+        self.ported.pop(facts.key, None)
+        self.wishers.forget(facts.key)
 
     # Room
 

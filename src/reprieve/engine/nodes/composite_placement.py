@@ -31,7 +31,7 @@ class GroupPlacer(GangPlacer):
 class CompositePlacer(GangPlacer):
     """Places a composite group. To whoever asks it is a gang like any other, of which enough are placed or none."""
 
-    def place(self, trial: Trial, rules: Rules) -> int:
+    def place(self, trial: Trial, rules: Rules, wanted: int | None = None) -> int:  # noqa: ARG002 - whole groups
         """Place as many members as can be; tells how many, or how far it got where nobody is placed after all."""
         best = furthest = chosen = 0
         for number in range(_ORDERS):
@@ -46,15 +46,15 @@ class CompositePlacer(GangPlacer):
         trial.undo()
         return min(furthest, self.gang.required - 1)
 
-    def most(self, rules: Sequence[NodeRule]) -> int:
+    def most(self, rules: Sequence[NodeRule], wanted: int | None = None) -> int:  # noqa: ARG002 - whole groups
         with Trial(self.table) as trial:
             return self.place(trial, rules)
 
     def _try(self, trial: Trial, rules: Rules, order: int) -> tuple[bool, int]:
         trial.undo()
-        enough = self._place_below(trial, self.gang, self._domain, rules, order)
+        enough = self._place_below(trial, self.gang, self.domain, rules, order)
         if enough:
-            self._fill(trial, self.gang, self._domain, rules)
+            self._fill(trial, self.gang, self.domain, rules)
         return enough, len(trial.placed)
 
     # One group after the other

@@ -4,8 +4,8 @@ A gang is placed shape by shape, the shape that can go to the fewest nodes first
 one more pod of the shape would cost there, and gives one pod each to the nodes that cost least, so that thousands of
 nodes and hundreds of pods take a few rounds. Who has to leave is taken out of the table at once, whole units wherever
 they run, and whoever comes is put in: the next round sees both. Where that leaves somebody out, other ways are tried:
-the largest first and close together, the oldest first, and, where pods mind others beyond their node, with everybody
-gone from the start.
+the largest first and close together, the oldest first, with everybody gone from the start where pods mind others beyond
+their node, and at last one that takes a place back when it leads nowhere (`second_thoughts.py`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +22,7 @@ from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
 from reprieve.engine.nodes.rules import NodeRule, Ranked
 from reprieve.engine.nodes.scoring import Strategy, score
+from reprieve.engine.nodes.second_thoughts import SecondThoughts
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.nodes.victims import VictimSearch
@@ -57,12 +58,15 @@ View = tuple[ShapeSearch, list[PodFacts]]
 class GangPlacer:
     """Places a gang by some rules on who may be asked to leave, within a domain of nodes."""
 
-    def __init__(self, ledger: NodeLedger, gang: Gang, domain: Mask) -> None:
+    def __init__(self, ledger: NodeLedger, gang: Gang, domain: Mask, members: Sequence[PodFacts] | None = None) -> None:
+        """`members`: those of the gang that are to be placed; by default all of them."""
         self._ledger = ledger
         self.table = ledger.table
         self.labels = ledger.labels
         self.gang = gang
-        self._domain = domain
+        self._members = gang.members if members is None else members
+        self._wanted = len(self._members)
+        self.domain = domain
         self._strategy: Strategy = ledger.settings.scoring
         self._keys = frozenset(facts.key for facts in gang.members)
         self.shapes = self._by_shape()
@@ -71,8 +75,8 @@ class GangPlacer:
         """Members that are alike to the search, together."""
         shapes: dict[object, list[PodFacts]] = {}
         # Who somebody is matters only where anybody minds others, be it a member that has not been placed yet.
-        plain = len(self.table.repels) == 1 and not any(_wishes(facts) for facts in self.gang.members)
-        for facts in self.gang.members:
+        plain = len(self.table.repels) == 1 and not any(_wishes(facts) for facts in self._members)
+        for facts in self._members:
             spec = facts.pod.spec
             rules = (spec.node_selector, spec.affinity, spec.tolerations, spec.topology_spread_constraints)
             key = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, facts.key[0], facts.labels)
@@ -81,7 +85,7 @@ class GangPlacer:
 
     def view(self, facts: PodFacts) -> NodeView:
         """All nodes as a member of the gang finds them."""
-        return self._ledger.view(facts, priority=self.gang.priority, within=self._domain, apart_from=self._keys)
+        return self._ledger.view(facts, priority=self.gang.priority, within=self.domain, apart_from=self._keys)
 
     def _search(self, facts: PodFacts, rules: Rules) -> ShapeSearch:
         nodes = self.view(facts)
@@ -89,8 +93,9 @@ class GangPlacer:
 
     # Placing
 
-    def place(self, trial: Trial, rules: Rules) -> int:
-        """Place as many members as can be; tells how many."""
+    def place(self, trial: Trial, rules: Rules, wanted: int | None = None) -> int:
+        """Place as many members as can be, or as are wanted; tells how many."""
+        self._wanted = len(self._members) if wanted is None else wanted
         best = -1
         chosen: Way = self._fewest_nodes_first
         last: Way = chosen
@@ -100,7 +105,7 @@ class GangPlacer:
             last = way
             if len(trial.placed) >= best:
                 best, chosen = len(trial.placed), way
-            if best == len(self.gang.members):
+            if best >= self._wanted:
                 return best
         if last != chosen:
             trial.undo()
@@ -116,6 +121,8 @@ class GangPlacer:
         if self._minds_others_far_away():
             yield partial(self._everybody_gone, self._fewest_nodes_first)
             yield partial(self._everybody_gone, self._oldest_first)
+        if len(self._members) > 1:
+            yield partial(self._everybody_gone, self._with_second_thoughts)
 
     def _fewest_nodes_first(self, trial: Trial, rules: Rules) -> None:
         views = [(self._search(shape[0], rules), shape) for shape in self.shapes]
@@ -134,10 +141,15 @@ class GangPlacer:
         """One by one, as they stand in a queue: who is left out is the youngest, not the most awkward."""
         views = {facts.key: number for number, shape in enumerate(self.shapes) for facts in shape}
         searches = [self._search(shape[0], rules) for shape in self.shapes]
-        for facts in self.gang.members:
+        for facts in self._members:
             number = views[facts.key]
             searches[number] = self._renewed(searches[number], facts, rules)
             self._place_shape(trial, (searches[number], [facts]), rules, self._strategy)
+
+    def _with_second_thoughts(self, trial: Trial, rules: Rules) -> None:  # noqa: ARG002 - who may go has gone
+        for wanted in sorted({self._wanted, min(self._wanted, self.gang.required)}, reverse=True):
+            if not trial.placed:
+                SecondThoughts(trial, self.view, self.shapes, wanted, self.gang.priority).place()
 
     def _everybody_gone(self, way: Way, trial: Trial, rules: Rules) -> None:
         """Pods on other nodes may be what keeps a pod away: take out everybody who may go, before anybody comes."""
@@ -160,12 +172,12 @@ class GangPlacer:
 
     def _place_shape(self, trial: Trial, view: View, rules: Rules, strategy: Strategy) -> None:
         search, waiting = view[0], list(view[1])
-        while waiting:
+        while waiting and len(trial.placed) < self._wanted:
             search = self._renewed(search, waiting[0], rules)
             nodes = self._cheapest(search, waiting[0], strategy)
             if not len(nodes):
                 return
-            for node, units in self._batch(search, nodes, len(waiting)):
+            for node, units in self._batch(search, nodes, min(len(waiting), self._wanted - len(trial.placed))):
                 name = self.table.names[node]
                 trial.make_way(units, name)
                 trial.place(waiting.pop(0), name, self.gang.priority)
@@ -218,15 +230,15 @@ class GangPlacer:
 
     # Whether there is room at all
 
-    def most(self, rules: Sequence[NodeRule]) -> int:
-        """How many members could be placed if everybody these rules allow made way."""
+    def most(self, rules: Sequence[NodeRule], wanted: int | None = None) -> int:
+        """How many members could be placed if everybody these rules allow made way; of those that are wanted."""
         if len(self.shapes) == 1:
             view = self.view(self.shapes[0][0])
             if view.inter_pod is None:
-                members = len(self.gang.members)
+                members = len(self._members) if wanted is None else wanted
                 return min(int(view.capacity(self._allowed_everywhere(rules), members).sum()), members)
         with Trial(self.table) as trial:
-            return self.place(trial, rules)
+            return self.place(trial, rules, wanted)
 
     def _allowed_everywhere(self, rules: Sequence[NodeRule]) -> Mask:
         return self.allowed(rules, np.arange(self.table.size))
@@ -271,7 +283,7 @@ class GangPlacer:
         return found[0][0] if found and others < self.gang.required else None
 
     def _too_large(self, facts: PodFacts) -> MemberTooLarge | None:
-        nodes, view = np.flatnonzero(self._domain), self.view(facts)
+        nodes, view = np.flatnonzero(self.domain), self.view(facts)
         rows = np.flatnonzero(view.too_large_for()[:, nodes].all(axis=1)).tolist() if len(nodes) else []
         if not rows:
             return None
@@ -280,7 +292,7 @@ class GangPlacer:
 
     def stay(self, rules: Sequence[NodeRule]) -> list[Protected]:
         """How many pods of the domain may not be preempted, by the first rule that protects them."""
-        pods = Ranked(self.table, np.flatnonzero(self._domain), self.table.depth)
+        pods = Ranked(self.table, np.flatnonzero(self.domain), self.table.depth)
         left = np.asarray(pods.get("count") > 0)
         found: list[Protected] = []
         for rule in rules:

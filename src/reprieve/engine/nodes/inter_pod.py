@@ -14,8 +14,8 @@ import numpy as np
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.columns import Repelling
 from reprieve.engine.nodes.labels import NodeLabels
+from reprieve.engine.nodes.pod_counts import PodCounts, counted_nodes, per_domain
 from reprieve.engine.nodes.pod_terms import Matches, anti_affinity, matcher, merged, ports_conflict, term_matches
-from reprieve.engine.nodes.reach import affine, tolerated
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.manifests.pods import PodAffinityTerm, TopologySpreadConstraint
 from reprieve.world import PodFacts
@@ -75,16 +75,15 @@ def repels(table: NodeTable, kind: Repelling | None, facts: PodFacts) -> list[Po
     ]
 
 
-class _RowBuilder:
+class _RowBuilder(PodCounts):
     def __init__(self, table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> None:
-        self.table = table
+        super().__init__(table)
         self.labels = labels
         self.facts = facts
         self.above = above
         self.own = facts.pod.metadata.labels
         self.out = np.zeros(table.size, dtype=np.bool_)
         self.depth = table.depth
-        self._shares: list[list[int]] | None = None
 
     # Host ports
 
@@ -110,7 +109,7 @@ class _RowBuilder:
     def own_anti_affinity(self) -> Iterable[Row]:
         for term in anti_affinity(self.facts):
             matches = term_matches(self.table, term, self.facts)
-            row = self._repulsion("AntiAffinity", term.topology_key, self._here(matches))
+            row = self._repulsion("AntiAffinity", term.topology_key, self.here(matches))
             self._leave_room(row.slack, partial(self._meets, term, matches))
             yield row
 
@@ -126,8 +125,8 @@ class _RowBuilder:
                 lookup = keys.setdefault(term.topology_key, np.zeros(len(self.table.repels), dtype=np.int64))
                 lookup[number] += 1
         for key, lookup in keys.items():
-            here = lookup[self._ranked("repels")]
-            self._add_groups(here, partial(self._repelling_pod, key))
+            here = lookup[self.ranked("repels")]
+            self.add_groups(here, partial(self._repelling_pod, key))
             yield self._repulsion("KeptAway", key, here)
         slack = np.zeros(self.table.size, dtype=np.int64)
         self._leave_room(slack, self._repels_from)
@@ -145,7 +144,7 @@ class _RowBuilder:
         """Nobody who is meant may be left in the domain."""
         codes, _ = self.labels.column(key)
         meant = meant * (codes != 0)
-        return Row(name, -_per_domain(codes, meant.sum(axis=0)), self._leaving(meant, codes))
+        return Row(name, -per_domain(codes, meant.sum(axis=0)), self._leaving(meant, codes))
 
     # Affinity
 
@@ -155,14 +154,14 @@ class _RowBuilder:
         if not terms:
             return [], None
         all_match = [term_matches(self.table, term, self.facts) for term in terms]
-        meant = self._here(lambda namespace, labels: all(match(namespace, labels) for match in all_match))
+        meant = self.here(lambda namespace, labels: all(match(namespace, labels) for match in all_match))
         near, keyed = [], np.zeros(self.table.size, dtype=np.bool_)
         for term in terms:
             codes, _ = self.labels.column(term.topology_key)
             self.out |= codes == 0
             keyed |= codes != 0
             here = meant * (codes != 0)
-            near.append(Row("Affinity", _per_domain(codes, here.sum(axis=0)) - 1, -self._leaving(here, codes)))
+            near.append(Row("Affinity", per_domain(codes, here.sum(axis=0)) - 1, -self._leaving(here, codes)))
         if not all(match(self.facts.key[0], self.own) for match in all_match):
             return near, None
         here = meant * keyed
@@ -191,15 +190,15 @@ class _RowBuilder:
         """
         codes, _ = self.labels.column(constraint.topology_key)
         self.out |= codes == 0
-        eligible = eligible & self._counted(constraint)
+        eligible = eligible & counted_nodes(self.table, self.labels, self.facts, constraint)
         selector = merged(constraint.label_selector, constraint.match_label_keys, self.own)
         namespace = self.facts.key[0]
 
         def matches(other: str, labels: dict[str, str]) -> bool:
             return other == namespace and selector.matches(labels)
 
-        here = self._here(matches) * eligible
-        counts = _per_domain(codes, (self._here(matches, staying=True) * eligible).sum(axis=0))
+        here = self.here(matches) * eligible
+        counts = per_domain(codes, (self.here(matches, staying=True) * eligible).sum(axis=0))
         itself = int(selector.matches(self.own))
         slack = constraint.max_skew - itself + self._emptiest_other(constraint, codes, eligible, counts) - counts
         slack[codes == 0] = -PLENTY
@@ -207,15 +206,6 @@ class _RowBuilder:
             slack, lambda other, _: int(other.key[0] == namespace and selector.matches(other.pod.metadata.labels))
         )
         return Row("TopologySpread", slack, self._leaving(here, codes))
-
-    def _counted(self, constraint: TopologySpreadConstraint) -> Mask:
-        """Nodes that count, by the constraint's node policies."""
-        mask = np.ones(self.table.size, dtype=np.bool_)
-        if constraint.node_affinity_policy == "Honor":
-            mask &= affine(self.labels, self.facts.pod.spec)
-        if constraint.node_taints_policy == "Honor":
-            mask &= tolerated(self.table, self.facts.pod.spec.tolerations)
-        return mask
 
     def _emptiest_other(self, constraint: TopologySpreadConstraint, codes: Ints, eligible: Mask, counts: Ints) -> Ints:
         """For each node the smallest count among the domains it is not in."""
@@ -232,42 +222,9 @@ class _RowBuilder:
 
     # Shared
 
-    def _ranked(self, name: str) -> Ints:
-        return self.table.ranked(name, slice(0, self.table.size))
-
-    def _here(self, matches: Matches, *, staying: bool = False) -> Ints:
-        """How many pods of each share are meant, leaving ones or not: asked once for each set of labels."""
-        kinds = [0 if kind is None else int(matches(kind[0], dict(kind[1]))) for kind in self.table.labels.items]
-        here = np.array(kinds, dtype=np.int64)[self._ranked("labels")]
-        if staying:
-            here *= self._ranked("leaves") == 0
-        known: dict[object, int] = {}
-
-        def weight(other: PodFacts) -> int:
-            if staying and other.pod.terminating:
-                return 0
-            kind = (other.key[0], other.labels)
-            if kind not in known:
-                known[kind] = int(matches(other.key[0], other.pod.metadata.labels))
-            return known[kind]
-
-        self._add_groups(here, weight)
-        return here
-
-    def _add_groups(self, here: Ints, weight: Callable[[PodFacts], int]) -> None:
-        """Groups are asked pod by pod."""
-        for rank, node in self._group_shares():
-            here[rank, node] += sum(map(weight, self.table.residents[node][rank].pods))
-
-    def _group_shares(self) -> list[list[int]]:
-        """Rank and node of every share of a group, looked up once."""
-        if self._shares is None:
-            self._shares = np.argwhere(self._ranked("group") > 0).tolist()
-        return self._shares
-
     def _leaving(self, here: Ints, codes: Ints) -> Ints:
         """What each share takes from its node's domain when its unit leaves: also its pods on other nodes there."""
-        numbers = self._ranked("group")
+        numbers = self.ranked("group")
         involved = np.unique(numbers[(numbers > 0) & (here != 0)])
         if not len(involved):
             return here
@@ -289,11 +246,3 @@ class _RowBuilder:
         for node, pods in self.above.items():
             for other in pods:
                 slack[node] -= weight(other, node)
-
-
-def _per_domain(codes: Ints, counts: Ints) -> Ints:
-    """For each node what all nodes of its domain have together; a node outside all domains has nothing."""
-    totals = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
-    np.add.at(totals, codes, counts)
-    totals[0] = 0
-    return totals[codes]

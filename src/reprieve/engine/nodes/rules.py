@@ -14,6 +14,7 @@ from reprieve.engine.reasons import (
     AboveMinimum,
     MissingClass,
     NotLower,
+    OptionalPods,
     Reason,
     SparedByBudget,
     Tolerates,
@@ -21,14 +22,17 @@ from reprieve.engine.reasons import (
     UnreadableToleration,
 )
 from reprieve.engine.rules import PoolRule
-from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses, preemption_toleration
-from reprieve.manifests.scheduling import TOLERATION_PREFIX
+from reprieve.engine.toleration import (
+    NOT_AT_ALL,
+    end_of,
+    is_unknown,
+    is_unreadable,
+    tolerates_until,
+    toleration_against,
+)
+from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses
 from reprieve.model.names import UnitName
 from reprieve.world import NEVER, PodFacts
-
-_SECOND = 1_000_000
-_LONGEST = 10**11
-"""Seconds; three thousand years are as good as for ever, and can be added to a moment."""
 
 
 class Ranked(NamedTuple):
@@ -116,6 +120,15 @@ class NobodyAbove(Lasting):
         return AboveMinimum(unit.unit.priority, self._limit)
 
 
+class NobodyAboveEarlier(NobodyAbove):
+    """Nobody above those who made way for the pods that a group needs makes way for more of them."""
+
+    name = OptionalPods.rule
+
+    def reason(self, unit: Resident) -> Reason:
+        return OptionalPods(unit.unit.priority, self._limit)
+
+
 class KeptByBudget(Lasting):
     """A unit whose budget would break has been reprieved before priorities were looked at."""
 
@@ -153,7 +166,7 @@ class KnownClass(_ByClass):
     name = UnknownClass.rule
 
     def _protected_by(self, name: str) -> bool:
-        return bool(name) and self._classes.get(name) is None
+        return is_unknown(self._classes, name)
 
     def reason(self, unit: Resident) -> Reason:
         return UnknownClass(*self._because_of(unit))
@@ -174,8 +187,7 @@ class ReadableToleration(_ByClass):
     name = UnreadableToleration.rule
 
     def _protected_by(self, name: str) -> bool:
-        item = self._classes.get(name) if name else None
-        return item is not None and preemption_toleration(item) is None
+        return is_unreadable(self._classes, name)
 
     def reason(self, unit: Resident) -> Reason:
         return UnreadableToleration(*self._because_of(unit))
@@ -184,10 +196,6 @@ class ReadableToleration(_ByClass):
 class Tolerating(Lasting):
     """A pod is exempt while its priority class tolerates preemptors of this rank; a whole group, while one of its is.
 
-    1. The preemptor ranks below the class's minimum-preemptable-priority.
-    2. And the toleration is for ever (negative seconds), or it is not known when the pod was scheduled, or the
-       seconds since then have not passed yet; at the exact moment they have.
-
     With `patience`, tolerations that are limited in time count as over: what could be done if one waited.
     """
 
@@ -195,27 +203,26 @@ class Tolerating(Lasting):
         self._table = table
         self._classes = classes
         self._priority = priority
-        self._now = now
-        self._patience = patience
+        self._now = NEVER if patience else now
         self._good_until = NEVER
 
     def protects(self, pods: Ranked) -> Mask | None:
         until = self._until(pods)
         if until is None:
             return None
-        lasting = until > (NEVER if self._patience else self._now)
+        lasting = until > self._now
         self._good_until = min(self._good_until, int(until[lasting].min(initial=NEVER)))
         return np.asarray(lasting)
 
     def _until(self, pods: Ranked) -> Ints | None:
         """Until when each tolerates the preemptor: for ever, not at all, or to a moment; None: nobody ever does."""
         kinds = [self._tolerated_for(kind or ()) for kind in self._table.tolerates.items]
-        if all(seconds is None for seconds, _ in kinds):
+        if all(seconds is None and ends == NOT_AT_ALL for seconds, ends in kinds):
             return None
         columns = [(seconds is not None, seconds or 0, ends) for seconds, ends in kinds]
-        shielded, seconds, ends = (np.array(column, dtype=np.int64) for column in zip(*columns, strict=True))
+        by_pod, seconds, ends = (np.array(column, dtype=np.int64) for column in zip(*columns, strict=True))
         number = pods.get("tolerates")
-        return np.where(shielded[number] > 0, self._moments(seconds[number], ends[number], pods.get("scheduled")), -1)
+        return np.where(by_pod[number] > 0, end_of(seconds[number], pods.get("scheduled")), ends[number])
 
     def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
         until = self._until(pods)
@@ -227,62 +234,38 @@ class Tolerating(Lasting):
         return [*lasting, *([Protected(Tolerates.rule, number, int(until[limited].min()))] if number else [])]
 
     def _tolerated_for(self, kind: Classes) -> tuple[int | None, int]:
-        """For so many seconds since it was scheduled (None: not at all); of several classes, until a moment."""
-        policies = [(policy, since) for name, since in kind if (policy := self._policy(name)) is not None]
-        if not policies:
-            return None, _SINCE_SCHEDULED
-        if len(kind) == 1 or any(policy.toleration_seconds < 0 for policy, _ in policies):
-            return min(policy.toleration_seconds for policy, _ in policies), _SINCE_SCHEDULED
-        return 0, max(_end(since, policy.toleration_seconds) for policy, since in policies)
-
-    def _moments(self, seconds: Ints, ends: Ints, scheduled: Ints) -> Ints:
-        own = np.where(scheduled == NEVER, NEVER, scheduled + np.clip(seconds, 0, _LONGEST) * _SECOND)
-        return np.where(seconds < 0, _FOR_EVER, np.where(ends == _SINCE_SCHEDULED, own, ends))
+        """Of one class: so many seconds since each was scheduled. Else: until one moment for all (-1: not at all)."""
+        policies = [(self._policy(name), since) for name, since in kind]
+        if len(policies) == 1 and policies[0][0] is not None:
+            return policies[0][0].toleration_seconds, NOT_AT_ALL
+        return None, max((tolerates_until(policy, since) for policy, since in policies), default=NOT_AT_ALL)
 
     def _policy(self, name: str) -> PreemptionToleration | None:
-        """The toleration of a class, if it asks for one and it holds against this preemptor."""
-        item = self._classes.get(name) if name else None
-        if item is None or not any(key.startswith(TOLERATION_PREFIX) for key in item.metadata.annotations):
-            return None
-        policy = preemption_toleration(item)
-        return policy if policy is not None and self._priority < policy.minimum_preemptable_priority else None
+        return toleration_against(self._classes, name, self._priority)
 
     def reason(self, unit: Resident) -> Reason:
         facts, policy = self._who_tolerates(unit)
-        limited = policy.toleration_seconds >= 0 and facts.scheduled != NEVER
-        until = _end(facts.scheduled, policy.toleration_seconds) if limited else None
+        until = tolerates_until(policy, facts.scheduled)
         member = None if facts.key == unit.facts.key else facts.unit
-        return Tolerates(_class_of(facts), policy.minimum_preemptable_priority, self._priority, until, member)
+        minimum = policy.minimum_preemptable_priority
+        return Tolerates(_class_of(facts), minimum, self._priority, until if until < NEVER else None, member)
 
     def _who_tolerates(self, unit: Resident) -> tuple[PodFacts, PreemptionToleration]:
         """The pod itself, or the one of its group that does so longest."""
         found = [(facts, policy) for facts in unit.unit.pods if (policy := self._policy(_class_of(facts))) is not None]
-        own = [one for one in found if one[0].key == unit.facts.key and self._holds_now(*one)]
-        return own[0] if own else max(found, key=lambda one: (_ends(*one), one[0].unit))
-
-    def _holds_now(self, facts: PodFacts, policy: PreemptionToleration) -> bool:
-        return _ends(facts, policy) > (NEVER if self._patience else self._now)
+        own = [one for one in found if one[0].key == unit.facts.key and _ends(one) > self._now]
+        return own[0] if own else max(found, key=lambda one: (_ends(one), one[0].unit))
 
     def good_until(self) -> int:
         return self._good_until
 
 
-_FOR_EVER = NEVER + 1
-_SINCE_SCHEDULED = -1
-"""Not one moment for all, but so long after each was scheduled."""
+def _ends(one: tuple[PodFacts, PreemptionToleration]) -> int:
+    return tolerates_until(one[1], one[0].scheduled)
 
 
 def _class_of(facts: PodFacts) -> str:
     return facts.pod.spec.priority_class_name
-
-
-def _end(scheduled: int, seconds: int) -> int:
-    return NEVER if scheduled == NEVER else scheduled + min(max(seconds, 0), _LONGEST) * _SECOND
-
-
-def _ends(facts: PodFacts, policy: PreemptionToleration) -> int:
-    """When a toleration is over; one that is for ever ends after all others."""
-    return 2 * NEVER if policy.toleration_seconds < 0 else _end(facts.scheduled, policy.toleration_seconds)
 
 
 def missing_classes(table: NodeTable, rules: Sequence[NodeRule], nodes: Mask) -> list[MissingClass]:

@@ -1,4 +1,17 @@
-"""Which of the nodes where a pod fits is the best: the scores kube-scheduler gives, with its weights."""
+"""Which of the nodes where a pod fits is the best: kube-scheduler's plugins that score nodes, with its weights.
+
+| plugin | weight | what it likes |
+| --- | --- | --- |
+| TaintToleration | 3 | few taints PreferNoSchedule that the pod does not tolerate |
+| NodeAffinity | 2 | the node affinity that it prefers |
+| PodTopologySpread | 2 | few pods of its like in the domain, by constraints with ScheduleAnyway |
+| InterPodAffinity | 2 | preferred neighbours, both ways; and pods that require such as this one near them |
+| NodeResourcesFit | 1 | much free cpu and memory, or little: LeastAllocated, MostAllocated |
+| NodeResourcesBalancedAllocation | 1 | cpu and memory used alike |
+
+Each gives 0 to 100 to every node. ImageLocality is not followed: no decision reads images. Nor are the constraints that
+kube-scheduler adds by itself for the pods of Services and controllers.
+"""
 
 from typing import Literal
 
@@ -6,18 +19,24 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.labels import NodeLabels
-from reprieve.engine.nodes.pod_terms import term_matches
 from reprieve.engine.nodes.reach import tolerates
+from reprieve.engine.nodes.scoring_neighbours import NeighbourScores
+from reprieve.engine.nodes.silent_pods import SCORED
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.manifests.pods import PodAffinityTerm
 from reprieve.model.resources import CPU
 from reprieve.world import PodFacts
 
 Strategy = Literal["LeastAllocated", "MostAllocated"]
 BEST = 100
-_WEIGHTS = {"taints": 3, "node affinity": 2, "pod affinity": 2, "resources": 1, "balance": 1}
-_SCORED = (CPU, "memory")
-# What a container that asks for nothing is taken to need, so that such pods do not all land on one node.
+WEIGHTS = {
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "NodeResourcesFit": 1,
+    "NodeResourcesBalancedAllocation": 1,
+}
+# What a pod that asks for nothing is taken to need, so that such pods do not all land on one node.
 _ASSUMED = {CPU: 100, "memory": 200 * 2**20}
 
 
@@ -29,30 +48,53 @@ def best_node(table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints
 
 
 def score(table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints, strategy: Strategy) -> Ints:
-    shares = _shares(table, facts, nodes)
-    parts = {
-        "resources": (shares if strategy == "MostAllocated" else BEST - shares).sum(axis=0) // len(_SCORED),
-        "balance": BEST - abs(shares[0] - shares[1]) // 2,
-        "taints": BEST - _normal(_unwanted_taints(table, facts, nodes)),
-        "node affinity": _normal(_preferred_nodes(labels, facts, nodes)),
-        "pod affinity": _spread_out(_preferred_neighbours(table, labels, facts)[nodes]),
+    """The sum of what all plugins give each of some nodes, on all of which the pod fits."""
+    neighbours = NeighbourScores(table, labels, facts, nodes)
+    points = {
+        "TaintToleration": BEST - _normal(_unwanted_taints(table, facts, nodes)),
+        "NodeAffinity": _normal(_preferred_nodes(labels, facts, nodes)),
+        "PodTopologySpread": neighbours.spread(),
+        "InterPodAffinity": neighbours.affinity(),
+        "NodeResourcesFit": _room(table, facts, nodes, strategy),
+        "NodeResourcesBalancedAllocation": _balance(table, facts, nodes),
     }
-    total = np.zeros(len(nodes), dtype=np.int64)
-    for name, points in parts.items():
-        total += _WEIGHTS[name] * points
-    return total
+    return np.asarray(sum(WEIGHTS[name] * given for name, given in points.items()))
 
 
-def _shares(table: NodeTable, facts: PodFacts, nodes: Ints) -> Ints:
-    """How full each node would be, in hundredths, for the resources that are scored."""
-    shares = np.zeros((len(_SCORED), len(nodes)), dtype=np.int64)
-    for place, name in enumerate(_SCORED):
-        row = table.row(name)
-        allocatable = table.allocatable[row, nodes]
-        wanted = table.used[row, nodes] + (facts.requests.of(name) or _ASSUMED[name])
-        has = allocatable > 0
-        shares[place, has] = np.minimum(wanted[has] // np.maximum(allocatable[has] // BEST, 1), BEST)
-    return shares
+# Resources
+
+
+def _room(table: NodeTable, facts: PodFacts, nodes: Ints, strategy: Strategy) -> Ints:
+    """How empty, or how full, each node would be: the mean over those resources that it has at all."""
+    total, number = np.zeros((2, len(nodes)), dtype=np.int64)
+    for name in SCORED:
+        has = table.allocatable[table.row(name), nodes]
+        taken = _assumed_use(table, name, nodes) + (facts.requests.of(name) or _ASSUMED[name])
+        wanted = taken if strategy == "MostAllocated" else has - taken
+        total += np.where((has > 0) & (taken <= has), np.maximum(wanted, 0) * BEST // np.maximum(has, 1), 0)
+        number += has > 0
+    return total // np.maximum(number, 1)
+
+
+def _assumed_use(table: NodeTable, name: str, nodes: Ints) -> Ints:
+    """What is used, where pods that ask for nothing count as if they did."""
+    silent = table.silent.on_nodes(table)[SCORED.index(name), nodes]
+    return np.asarray(table.used[table.row(name), nodes] + silent * _ASSUMED[name])
+
+
+def _balance(table: NodeTable, facts: PodFacts, nodes: Ints) -> Ints:
+    """How alike the shares of all resources are that would be used; a pod that asks for none tips no scale."""
+    shares = []
+    for name in SCORED:
+        has = table.allocatable[table.row(name), nodes]
+        taken = table.used[table.row(name), nodes] + facts.requests.of(name)
+        shares.append(np.where(has > 0, np.minimum(taken / np.maximum(has, 1), 1.0), 0.0))
+    if not any(facts.requests.of(name) for name in SCORED):
+        return np.zeros(len(nodes), dtype=np.int64)
+    return ((1 - abs(shares[0] - shares[1]) / 2) * BEST).astype(np.int64)
+
+
+# What nodes say of themselves
 
 
 def _unwanted_taints(table: NodeTable, facts: PodFacts, nodes: Ints) -> Ints:
@@ -75,34 +117,6 @@ def _preferred_nodes(labels: NodeLabels, facts: PodFacts, nodes: Ints) -> Ints:
     return points
 
 
-def _preferred_neighbours(table: NodeTable, labels: NodeLabels, facts: PodFacts) -> Ints:
-    points = np.zeros(table.size, dtype=np.int64)
-    affinity = facts.pod.spec.affinity
-    if affinity is None:
-        return points
-    for wanted, rules in ((1, affinity.pod_affinity), (-1, affinity.pod_anti_affinity)):
-        for item in rules.preferred if rules else ():
-            points += wanted * item.weight * _matching_in_domain(table, labels, facts, item.pod_affinity_term)
-    return points
-
-
-def _matching_in_domain(table: NodeTable, labels: NodeLabels, facts: PodFacts, term: PodAffinityTerm) -> Ints:
-    matches = term_matches(table, term, facts)
-    kinds = [0 if kind is None else int(matches(kind[0], dict(kind[1]))) for kind in table.labels.items]
-    on_node = np.array(kinds, dtype=np.int64)[table.ranked("labels", slice(0, table.size))].sum(axis=0)
-    codes, values = labels.column(term.topology_key)
-    totals = np.zeros(len(values) + 1, dtype=np.int64)
-    np.add.at(totals, codes, on_node)
-    totals[0] = 0
-    return totals[codes]
-
-
 def _normal(points: Ints) -> Ints:
     most = int(points.max(initial=0))
     return points * BEST // most if most > 0 else np.zeros_like(points)
-
-
-def _spread_out(points: Ints) -> Ints:
-    """From the least to the most, over the whole scale."""
-    least, most = int(points.min(initial=0)), int(points.max(initial=0))
-    return (points - least) * BEST // (most - least) if most > least else np.zeros_like(points)

@@ -13,6 +13,7 @@ import numpy as np
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
 from reprieve.engine.nodes.reservations import EVERYBODY, is_reserved
+from reprieve.engine.nodes.silent_pods import SilentPods
 from reprieve.engine.nodes.units import Unit, Units, UnitShare
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
 from reprieve.manifests.pods import Pod
@@ -33,6 +34,7 @@ class NodeTable(NodeColumns):
     """Columns over all nodes of a world."""
 
     def __init__(self, world: World, units: Units) -> None:
+        self.silent = SilentPods()
         self.world = world
         self.units = units
         super().__init__()
@@ -101,10 +103,10 @@ class NodeTable(NodeColumns):
                 self._put_pod(facts)
             elif (membership := self.units.of(facts)).group:
                 self._members.setdefault(membership.key, {})[facts.key] = facts
-                self._note_ports(facts)
+                self._note(facts)
             else:
                 by_node.setdefault(node, []).append(Unit(membership, [facts]).shares[facts.node])
-                self._note_ports(facts)
+                self._note(facts)
         for key, members in self._members.items():
             unit = self.groups[key] = self._group(members)
             for name, share in unit.shares.items():
@@ -220,7 +222,7 @@ class NodeTable(NodeColumns):
             self.standing[facts.key] = EVERYBODY if is_reserved(facts) else self.units.scheduling_priority(facts)
             self._repels(facts)  # so that whoever comes next knows that somebody may keep it away
             return
-        self._note_ports(facts)
+        self._note(facts)
         if not self._count_in(facts):
             self.put_unit(Unit(self.units.of(facts), [facts]))
 
@@ -239,7 +241,7 @@ class NodeTable(NodeColumns):
             return False
         self._members.get(membership.key, {}).pop(facts.key, None)
         self._unsettled.add(membership.key)
-        self.ported.pop(facts.key, None)  # it may not have been put anywhere yet
+        self._forget(facts)  # it may not have been put anywhere yet
         return True
 
     def _take_pod(self, facts: PodFacts) -> None:

@@ -23,6 +23,11 @@ class Gang(NamedTuple):
     groups: tuple["Gang", ...] = ()
     """The groups that it is made of, where it is a composite group: at least `required_groups` of them, or none."""
     required_groups: int = 0
+    entitled: int = 0
+    """For so many of the members whatever is allowed may be preempted. The others are optional: they take what is free,
+    and what those have who rank no higher than anybody who made way for the entitled ones, against no budget."""
+    ceiling: int | None = None
+    """The highest priority that made way for pods of the group which have their place; None: nobody did."""
 
 
 class Trial:
@@ -58,6 +63,10 @@ class Trial:
         self.table.put_unit(unit)
         self.placed[facts.key] = unit
 
+    def take_back(self, facts: PodFacts) -> None:
+        """Somebody who was placed waits again."""
+        self.table.take_unit(self.placed.pop(facts.key))
+
     def make_way(self, units: list[Unit], node: str) -> None:
         """For one more pod on a node, some units leave, wherever they run."""
         for unit in units:
@@ -75,11 +84,12 @@ class Trial:
         self.table.put_unit(unit)
 
     def take_over(self, other: "Trial") -> None:
-        """All that was done in a trial inside this one is part of this one."""
+        """What another trial did on top of this one is part of it from now on."""
         self.placed |= other.placed
         self.evicted |= other.evicted
         for node, steps in other.steps.items():
             self.steps[node] = self.steps.get(node, 0) + steps
+        other.placed, other.evicted, other.steps = {}, {}, {}
 
     def placement(self) -> dict[UnitName, str]:
         return {unit.pods[0].unit: unit.pods[0].node for unit in self.placed.values()}

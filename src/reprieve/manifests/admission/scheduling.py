@@ -10,6 +10,10 @@ from reprieve.manifests.admission.pods import missing_class
 from reprieve.manifests.priorities import BUILT_IN, HIGHEST_USER_PRIORITY, SYSTEM_PREFIX, parse_integer
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
 
+_CLASS_NAMES = {
+    "priorityClassName": "priority_class_name",
+    "preemptionPriorityClassName": "preemption_priority_class_name",
+}
 _IMMUTABLE = (("value", "value"), ("preemptionPolicy", "preemption_policy"), ("globalDefault", "global_default"))
 
 
@@ -52,6 +56,8 @@ def _check_annotations(item: scheduling.PriorityClass) -> Iterator[Finding]:
 
 def check_update(new: Any, old: Any) -> Iterator[Finding]:
     """Of a priority class only the description may change: running pods would otherwise mean another class."""
+    if isinstance(new, scheduling.Workload) and isinstance(old, scheduling.Workload):
+        yield from _check_class_names(new, old)
     if not isinstance(new, scheduling.PriorityClass) or not isinstance(old, scheduling.PriorityClass):
         return
     for name, attribute in _IMMUTABLE:
@@ -59,6 +65,17 @@ def check_update(new: Any, old: Any) -> Iterator[Finding]:
         if before != after:
             right = f"allowed: {show(before)}, as before; of a PriorityClass only the description may change"
             yield Finding(f"$.{name}", found(after), right)
+
+
+def _check_class_names(new: scheduling.Workload, old: scheduling.Workload) -> Iterator[Finding]:
+    """The classes of a Workload stay what they are. The first is filled in when it is made, and may be left out."""
+    for name, attribute in _CLASS_NAMES.items() if old.holds_groups and new.holds_groups else ():
+        before, after = getattr(old, attribute), getattr(new, attribute)
+        if before != after and (after or name != "priorityClassName"):
+            was = show(before) if before else "not set"
+            yield Finding(
+                f"$.spec.{name}", found(after) if after else "missing", f"the field cannot be changed: it was {was}"
+            )
 
 
 def check_inline_workload(workload: scheduling.WorkloadV1alpha1, neighbours: Neighbours) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ def _gang(group: PodGroup, members: Sequence[Member], priority: int, topology: b
     waiting = [member.facts for member in members if member.state == "waits"]
     bound = tuple(member.facts for member in members if member.state == "bound")
     key = group.policy.topology_key if topology else ""
-    gang = Gang(_name(group), waiting, 0, priority, key, bound)
+    gang = Gang(_name(group), waiting, 0, priority, key, bound, entitled=len(waiting))
     least = group.policy.min_count or 1
     if group.kind != COMPOSITE:
         return gang._replace(required=max(least - (len(members) - len(waiting)), 0))

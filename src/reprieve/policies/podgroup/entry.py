@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from reprieve.engine.exposure import NOBODY_ASKS, Exposure
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
+from reprieve.manifests.scheduling import PodGroup, Workload
 from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back
-from reprieve.policies.podgroup.groups import Groups
-from reprieve.policies.podgroup.policy import PodGroupPolicy
+from reprieve.policies.podgroup.groups import Groups, carried_by_groups
+from reprieve.policies.podgroup.policy import PodGroupPolicy, limit_of
 from reprieve.policies.registry import Asked, Entry, Ground, Preemptor
 from reprieve.world import PodFacts
 
@@ -75,10 +76,13 @@ class PodGroupEntry(Entry):
         return decide(self.policy, self.groups.group(preemptor.unit, list(preemptor.pods)), now)
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
-        commit_pods(self._world, preemptor.pods, plan)
+        commit_pods(self._world, preemptor.pods, plan, limit_of(preemptor.facts, plan))
 
     def exposure(self, now: int) -> Exposure:  # noqa: ARG002 - by the rules for single pods, which answer for groups
         return NOBODY_ASKS
+
+    def carried(self) -> Iterable[Workload | PodGroup]:
+        return carried_by_groups(self._world)
 
     def undo(self, preemptor: Preemptor) -> bool:
         return take_back(self._world, preemptor.pods)

@@ -11,8 +11,8 @@ from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.nodes.units import Units, workload_group_name
 from reprieve.engine.reasons import GateOff
 from reprieve.manifests.pods import WorkloadReference
-from reprieve.manifests.priorities import Priority
-from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload
+from reprieve.manifests.priorities import Priority, recorded_priorities
+from reprieve.manifests.scheduling import GroupPolicy, PodGroup, Workload, WorkloadStatus
 from reprieve.model.names import UnitName, key_of, kind_of, unit_name
 from reprieve.policies.on_nodes import GROUPS
 from reprieve.policies.podgroup.composites import (
@@ -99,13 +99,11 @@ class Groups:
 
     def _too_low(self, workload: Workload) -> str:
         """A workload that is easier to preempt than it preempts is not accepted."""
-        own = self._world.classes.of_workload(workload)
-        named = self._world.classes.get(workload.preemption_priority_class_name)
-        if named is None or named.value >= own.value:
+        own = self._world.classes.of_workload(workload).value
+        asked = self._world.classes.asked_to_preempt(workload)
+        if asked is None or asked >= own:
             return ""
-        return texts.preemption_priority_too_low(
-            unit_name("Workload", workload.namespace, workload.name), named.value, own.value
-        )
+        return texts.preemption_priority_too_low(unit_name("Workload", workload.namespace, workload.name), asked, own)
 
     def _of_pod_group(self, name: UnitName, members: list[PodFacts]) -> Group:
         path = self._units.group_path(*key_of(name))
@@ -168,9 +166,12 @@ class Groups:
 
     def _gang(self, name: UnitName, members: list[PodFacts], policy: GroupPolicy, priority: int) -> Gang:
         bound = tuple(self.bound().get(name, ()))
-        there = len(bound) + self._has_succeeded(name, members)
-        required = 1 if policy.min_count is None else max(policy.min_count - there, 1)
-        return Gang(name, members, required, priority, policy.topology_key, bound)
+        done = self._has_succeeded(name, members)
+        # Without a gang each pod stands for itself, and none is optional.
+        entitled = len(members) if policy.min_count is None else max(policy.min_count - len(bound) - len(done), 0)
+        required = 1 if policy.min_count is None else max(entitled, 1)
+        ceiling = _ceiling(name, (*bound, *done, *members))
+        return Gang(name, members, required, priority, policy.topology_key, bound, entitled=entitled, ceiling=ceiling)
 
     def bound(self) -> dict[UnitName, list[PodFacts]]:
         """All groups that have pods on nodes, by name, with those pods: looked up once for each state of the world.
@@ -180,15 +181,15 @@ class Groups:
         self._look_up()
         return self._bound
 
-    def _has_succeeded(self, name: UnitName, members: list[PodFacts]) -> int:
-        """How many pods of a group have done their work: they count as placed, since nobody will come in their stead.
+    def _has_succeeded(self, name: UnitName, members: list[PodFacts]) -> list[PodFacts]:
+        """The pods of a group that have done their work: they count as placed, since nobody will come in their stead.
 
         Otherwise a gang of which one pod is done could never return after a preemption. Only pods of the same
         controller count: a group that is used again by another one begins anew.
         """
         self._look_up()
         owners = {_controller(facts) for facts in members}
-        return sum(_controller(facts) in owners for facts in self._succeeded.get(name, ()))
+        return [facts for facts in self._succeeded.get(name, ()) if _controller(facts) in owners]
 
     def _look_up(self) -> None:
         if self._looked_up_at == self._world.version:
@@ -211,7 +212,28 @@ def _missing(name: UnitName, members: list[PodFacts]) -> Group:
     """A group that its pods name and that is not there yet: they wait for it, since alone they must not be placed."""
     priority = max(facts.priority for facts in members)
     never = any(facts.preemption_policy == "Never" for facts in members)
-    return Group(Gang(name, members, len(members), priority), never, texts.group_missing(name, len(members)))
+    gang = Gang(name, members, len(members), priority, entitled=len(members))
+    return Group(gang, never, texts.group_missing(name, len(members)))
+
+
+def _ceiling(name: UnitName, pods: Iterable[PodFacts]) -> int | None:
+    """The highest priority that made way for a group, as the holds on its pods remember."""
+    holds = (hold_of(facts.pod.metadata.annotations) for facts in pods)
+    limits = (hold.limit for hold in holds if hold is not None and hold.preemptor == name)
+    return max((limit for limit in limits if limit is not None), default=None)
+
+
+def carried_by_groups(world: World) -> Iterator[Workload | PodGroup]:
+    """Workloads and groups that only name a class, with what it says now."""
+    for workload in world.all(Workload):
+        if workload.holds_groups and workload.status.priority is None:
+            status = msgspec.convert(recorded_priorities(workload, world.classes), WorkloadStatus)
+            yield msgspec.structs.replace(workload, status=status)
+    for group in world.all(PodGroup):
+        if group.policy.priority is None:
+            resolved = world.classes.of_group(group.policy)
+            said = {"priority": resolved.value, "preemption_policy": resolved.preemption_policy}
+            yield msgspec.structs.replace(group, policy=msgspec.structs.replace(group.policy, **said))
 
 
 def _controller(facts: PodFacts) -> str:
@@ -262,10 +284,10 @@ def is_broken(facts: PodFacts, units: Units, pods: Iterable[PodFacts]) -> bool:
     running = [other for other in mates if other.node]
     staying = [other for other in running if not other.pod.terminating]
     done = [other for other in mates if other.pod.status.phase == "Succeeded"]
-    return len(staying) < max(len(running), _least(facts, units) - len(done))
+    return len(staying) < max(len(running), least_of(facts, units) - len(done))
 
 
-def _least(facts: PodFacts, units: Units) -> int:
+def least_of(facts: PodFacts, units: Units) -> int:
     """How many pods its group cannot be without."""
     spec, namespace = facts.pod.spec, facts.key[0]
     if spec.workload_ref is not None:

@@ -1,15 +1,16 @@
 """The podgroup policy: KEP-5710, workload-aware preemption.
 
 1. A group that fits as it is preempts nobody. At least minCount of its pods are placed (without gang: one), and as many
-   more as can be.
+   more as can be. Pods above minCount are optional; without gang none is.
 2. A group whose policy is Never preempts nobody. While victims still leave a node that one of its pods is nominated
    to, nothing new is chosen, unless the places can no longer be had: nobody below the group can take them from it.
 3. Domains: the whole cluster, or each topology domain where the group asks for one.
 4. Potential victims: units of lower preemption priority, also those that reach outside the domain.
 5. Units whose budget would break are reprieved first, as far as the group can be placed without them.
-6. By binary search the lowest priority N is found such that as many of the group can be placed with nobody above N
-   touched as with everybody below the group gone.
-7. The group is placed with only units up to N making way.
+6. By binary search the lowest priority N is found such that those of the group who are not optional can be placed with
+   nobody above N touched.
+7. They are placed with only units up to N making way; then as many optional pods as can be, also with nobody above N
+   touched, and with no budget broken for them. Optional pods that come later go by the same N: the hold remembers it.
 8. Victims are given back, those first whose budget would break, then by importance, each unit whole or not at all, as
    long as all pods keep their place.
 9. Of several domains the cheapest is chosen, by the criteria of the pod policy over all victims.
@@ -28,11 +29,20 @@ from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.nodes.rules import NobodyAbove, NodeRule, Ranked, Resident, missing_classes, preemption_rules
+from reprieve.engine.nodes.left_out import StaysOnNodesLeftOut
+from reprieve.engine.nodes.rules import (
+    NobodyAbove,
+    NobodyAboveEarlier,
+    NodeRule,
+    Ranked,
+    Resident,
+    missing_classes,
+    preemption_rules,
+)
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit, UnitShare
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
-from reprieve.engine.plan import Remark, Victim
+from reprieve.engine.plan import Plan, Remark, Victim
 from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import LowerPriority, MissingClass, NobodyAsked, Reason, SparedByBudget
 from reprieve.engine.steps import TIE_BREAK, Criterion
@@ -106,7 +116,11 @@ class PodGroupPolicy(BasePolicy):
         return self._ledger.fits_on(facts, node, priority=gang.priority, within=within, apart_from=together)
 
     def _rules(self, gang: Gang, now: int, *, patience: bool = False) -> list[NodeRule]:
-        return preemption_rules(self._table, self._ledger.world.classes, gang.priority, now, patience=patience)
+        rules = preemption_rules(self._table, self._ledger.world.classes, gang.priority, now, patience=patience)
+        rules.append(StaysOnNodesLeftOut(self._table, rules))
+        if not gang.entitled and gang.ceiling is not None:
+            rules.append(NobodyAboveEarlier(gang.ceiling))
+        return rules
 
     # 1. Fits
 
@@ -132,7 +146,21 @@ class PodGroupPolicy(BasePolicy):
             claim = GangShort(placed=view.placed, required=view.gang.required, asked=False)
             message = texts.groups.never_preempts(view.unit, claim)
             return HeldBack("Unschedulable", message, because=NobodyAsked("Never"), claims=[claim])
-        return self._ongoing(view)
+        return self._ongoing(view) or self._optional(view)
+
+    def _optional(self, view: GroupView) -> HeldBack | None:
+        """Nobody made way for the pods that the group needs: so nobody does for those it can do without."""
+        if view.gang.entitled or view.gang.ceiling is not None:
+            return None
+        return self._for_free_room(view, [NobodyAbove(-NEVER)])
+
+    def _for_free_room(self, view: GroupView, rules: Sequence[NodeRule]) -> HeldBack:
+        """Pods that the group can do without wait, and what they lack if everybody whom the rules allow made way."""
+        gang = view.gang
+        short = [view.search.placer(domain.nodes).shortage(rules) for domain in view.domains]
+        lacks = {name: units for each in short[:1] for name, units in each.items()}
+        message = texts.groups.optional_pods_wait(view.unit, len(gang.members), gang.ceiling, lacks)
+        return HeldBack("Unschedulable", message, because=NobodyAsked("Optional"))
 
     def _ongoing(self, view: GroupView) -> HeldBack | None:
         """Wait for victims that are still leaving, as long as the places chosen for the group can still be had."""
@@ -222,6 +250,8 @@ class PodGroupPolicy(BasePolicy):
             soonest = min(rule.good_until() for rule in view.rules)
             until = soonest if soonest < NEVER else None
             return HeldBack("Wait", texts.pods.waits_for_toleration(view.unit, until), until=until)
+        if not view.gang.entitled:
+            return self._for_free_room(view, view.rules)
         claim = self._shortage(view)
         because = NobodyAsked("Budget") if isinstance(claim, GangBudget) else None
         message = texts.groups.group_unschedulable(view.unit, claim)
@@ -303,6 +333,13 @@ class PodGroupPolicy(BasePolicy):
 
     def fingerprint(self) -> str:
         return self._ledger.fingerprint()
+
+
+def limit_of(group: Group, plan: Plan) -> int | None:
+    """What a hold remembers of a group: the highest priority that made way for the pods it needs."""
+    if isinstance(plan.terms, Found) and group.gang.entitled:
+        return plan.terms.highest
+    return group.gang.ceiling
 
 
 def _how_far(claim: GangClaim) -> int:

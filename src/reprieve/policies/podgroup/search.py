@@ -3,7 +3,7 @@
 Steps 4 to 8 of the podgroup policy. Whatever is tried, the table is what it was before when the answer is there.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,11 @@ class Found(NamedTuple):
     kept: frozenset[Hashable] = frozenset()
     """Units that were reprieved because a budget would have broken."""
 
+    @property
+    def highest(self) -> int:
+        """The highest priority that makes way, or could have."""
+        return max((unit.priority for unit in self.victims), default=0) if self.limit is None else self.limit
+
 
 class DomainSearch:
     """Searches one domain after another for a gang."""
@@ -50,6 +55,8 @@ class DomainSearch:
         potential = self._potential(placer, domain, rules)
         marked = self._mark_budgets(potential)
         try:
+            if not self._gang.entitled:
+                return self._for_optional_pods(placer, rules, marked)
             found = self._search(placer, potential, rules, marked)
             if found is not None and self._forbidden(found):
                 self._keep(marked)
@@ -76,9 +83,10 @@ class DomainSearch:
     ) -> Found | None:
         if not marked:
             return self._minimal(placer, potential, rules, marked)
-        sparing = self._place(placer, rules, marked)
-        if sparing is None:
-            return None
+        with Trial(self.table) as trial:
+            if not self._placed(placer, trial, rules, marked):
+                return None
+            sparing = self._found(trial)
         gone = {unit.key for unit in sparing.victims}
         self._keep([unit for unit in marked if unit.key not in gone])
         found = self._minimal(placer, potential, rules, marked)
@@ -99,9 +107,9 @@ class DomainSearch:
         self.table.mark(marks, units.values())
         return list(units.values())
 
-    def _keep(self, units: list[Unit]) -> None:
+    def _keep(self, units: Iterable[Unit]) -> None:
         """Units that are reprieved for good, before priorities are looked at."""
-        marks = dict(self.table.marks)
+        marks, units = dict(self.table.marks), list(units)
         for unit in units:
             marks[unit.key] = marks[unit.key]._replace(kept=1)
         self.table.mark(marks, units)
@@ -113,34 +121,64 @@ class DomainSearch:
     ) -> Found | None:
         rules = [*rules, KeptByBudget()]
         limit = self._lowest_enough(placer, potential, rules)
-        return None if limit is None else self._place(placer, [*rules, NobodyAbove(limit)], marked, limit)
+        if limit is None:
+            return None
+        with Trial(self.table) as trial:
+            rules = [*rules, NobodyAbove(limit)]
+            if not self._placed(placer, trial, rules, marked):
+                return None
+            self._place_optional_pods(placer, trial, rules, marked)
+            return self._found(trial, limit)
 
     def _lowest_enough(self, placer: GangPlacer, potential: Mask, rules: Sequence[NodeRule]) -> int | None:
-        """6. The lowest priority N such that as many can be placed with nobody above N touched as with anybody."""
+        """6. The lowest priority N: with nobody above it touched, as many of the entitled have a place as ever."""
         ranks = {name: self.table.ranks[name][: len(potential), : self.table.size] for name in ("priority", "kept")}
         priorities = np.unique(ranks["priority"][potential & (ranks["kept"] == 0)]).tolist()
-        low, high = 0, len(priorities) - 1
-        most = placer.most(rules) if priorities else 0
+        low, high, entitled = 0, len(priorities) - 1, self._gang.entitled
+        most = placer.most(rules, entitled) if priorities else 0
         if most < self._gang.required or not priorities:
             return None
         while low < high:
             middle = (low + high) // 2
-            if placer.most([*rules, NobodyAbove(priorities[middle])]) >= most:
+            if placer.most([*rules, NobodyAbove(priorities[middle])], entitled) >= most:
                 high = middle
             else:
                 low = middle + 1
         return int(priorities[low])
 
-    def _place(
-        self, placer: GangPlacer, rules: Sequence[NodeRule], marked: list[Unit], limit: int | None = None
-    ) -> Found | None:
-        """7. Place as many as can be, and 8. give back what need not go, first those whose budget would break."""
+    def _placed(self, placer: GangPlacer, trial: Trial, rules: Sequence[NodeRule], marked: list[Unit]) -> bool:
+        """7. Place as many as are entitled, and 8. give back what need not go, first those whose budget would break."""
+        if placer.place(trial, rules, self._gang.entitled or None) < self._gang.required:
+            return False
+        GangReprieve(placer, trial, rules, marked).reprieve()
+        return True
+
+    def _found(self, trial: Trial, limit: int | None = None) -> Found:
+        victims = sorted(trial.evicted.values(), key=lambda unit: unit.importance)
+        marks = self.table.marks
+        violations = {unit.key: marks[unit.key].breaks for unit in victims if unit.key in marks}
+        kept = frozenset(key for key, mark in marks.items() if mark.kept)
+        return Found(victims, trial.placement(), violations, limit, kept)
+
+    # Pods that the gang can do without
+
+    def _place_optional_pods(
+        self, placer: GangPlacer, trial: Trial, rules: Sequence[NodeRule], marked: list[Unit]
+    ) -> None:
+        """More of them, with nobody above the limit touched, and no budget broken that is not broken already."""
+        rest = [facts for facts in self._gang.members if facts.key not in trial.placed]
+        if not rest or self._gang.groups:  # a tree takes whole groups, or none
+            return
+        self._keep(unit for unit in marked if unit.key not in trial.evicted)
+        with Trial(self.table) as more:
+            if GangPlacer(self._ledger, self._gang, placer.domain, rest).place(more, rules):
+                trial.take_over(more)
+        GangReprieve(placer, trial, rules, marked).reprieve()
+
+    def _for_optional_pods(self, placer: GangPlacer, rules: Sequence[NodeRule], marked: list[Unit]) -> Found | None:
+        """Nobody who waits is needed: no budget is broken for them, and the rules say who else is too important."""
+        self._keep(marked)
         with Trial(self.table) as trial:
-            if placer.place(trial, rules) < self._gang.required:
+            if not self._placed(placer, trial, [*rules, KeptByBudget()], marked):
                 return None
-            GangReprieve(placer, trial, rules, marked).reprieve()
-            victims = sorted(trial.evicted.values(), key=lambda unit: unit.importance)
-            marks = self.table.marks
-            violations = {unit.key: marks[unit.key].breaks for unit in victims if unit.key in marks}
-            kept = frozenset(key for key, mark in marks.items() if mark.kept)
-            return Found(victims, trial.placement(), violations, limit, kept)
+            return self._found(trial)

@@ -9,13 +9,18 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
 from reprieve.model.conditions import condition_of
+from reprieve.model.names import UnitName
 from reprieve.policies.podgroup.groups import Group
+from reprieve.policies.podgroup.policy import limit_of
 from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.evictions import PodEvictions
+from reprieve.scheduler.pods.group_conditions import GroupConditions
 from reprieve.scheduler.pods.writing import PodWriter
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
@@ -38,6 +43,7 @@ class PodEffects:
         self._context = context
         self._evictions = evictions
         self._pods = PodWriter(context)
+        self._groups = GroupConditions(context)
 
     # A place that is free
 
@@ -46,7 +52,15 @@ class PodEffects:
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
         if isinstance(waiting.facts, Group) and len(placed) > 1:
             await self._nominate_all(placed, plan, self.hold(waiting, plan, decision))
-        return await self.bind_each((facts, plan.placement[facts.unit]) for facts in placed)
+        failed = await self.bind_each((facts, plan.placement[facts.unit]) for facts in placed)
+        if isinstance(waiting.facts, Group) and not failed:
+            await self.say_scheduled(waiting.unit)
+            await self._groups.stays(waiting.unit)
+        return failed
+
+    async def say_scheduled(self, group: UnitName) -> None:
+        """A group has all the places that it needs."""
+        await self._groups.scheduled(group)
 
     async def bind_each(self, places: Iterable[tuple[PodFacts, str]]) -> list[PodFacts]:
         outcomes = await asyncio.gather(*(self._bind(facts, node) for facts, node in places))
@@ -72,6 +86,7 @@ class PodEffects:
         """Hold the place, take it from those who were nominated to it, then ask everybody in the plan to leave."""
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
         lead = await self._nominate_all(placed, plan, hold)
+        await self._groups.unschedulable(waiting.unit, plan.message)
         for other in displaced:
             await self.give_up(other, loop.lost_nomination(other.unit, other.nominated, waiting.unit))
         await self._evictions.evict(hold)
@@ -79,9 +94,12 @@ class PodEffects:
 
     def hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
         """What the decision is, as it is written on the preemptor."""
-        members = plan.placement if isinstance(waiting.facts, Group) else ()
-        records = ((unit, self._pods.find(unit)) for unit in members)
-        return hold_of_plan(self._pods, plan, decision, {unit: record.uid for unit, record in records if record})
+        if not isinstance(waiting.facts, Group):
+            return hold_of_plan(self._pods, plan, decision)
+        records = ((unit, self._pods.find(unit)) for unit in plan.placement)
+        uids: dict[str, str] = {unit: record.uid for unit, record in records if record}
+        hold = hold_of_plan(self._pods, plan, decision, uids)
+        return msgspec.structs.replace(hold, limit=limit_of(waiting.facts, plan))
 
     async def _nominate_all(self, placed: list[PodFacts], plan: Plan, hold: Hold) -> Record:
         """The whole group or the one pod; the first write carries the hold."""
@@ -113,6 +131,7 @@ class PodEffects:
 
         `keep`: it waits for victims to leave, and has said so when it was nominated.
         """
+        await self._groups.unschedulable(plan.preemptor, plan.message)
         if keep and all(facts.nominated for facts in pods):
             return
         for facts in pods:
@@ -157,6 +176,7 @@ def hold_of_plan(pods: PodWriter, plan: Plan, decision: int, members: Mapping[st
             uid=record.uid,
             message=loop.made_way(plan.preemptor, plan.domain, texts.describe(victim.reason)),
             pdb_violation=victim.pdb_violation,
+            group=victim.group or "",
         )
         for victim in plan.victims
         if (record := pods.find(victim.unit)) is not None

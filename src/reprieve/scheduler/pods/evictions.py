@@ -1,7 +1,7 @@
 """How pods are told to leave: all victims of a decision are marked, then they go; each step is safe to do again.
 
-1. Every victim is marked with the condition DisruptionTarget; only when all are, they are deleted gracefully, each by
-   its uid. A victim that leaves already or is gone costs nothing.
+1. Every group that goes as a whole, then every victim is marked with the condition DisruptionTarget; only when all are,
+   they are deleted gracefully, each by its uid. A victim that leaves already or is gone costs nothing.
 2. What fails is done again before anything else is decided for the same preemptor.
 """
 
@@ -9,7 +9,9 @@ from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
 from reprieve.model.conditions import condition_of
+from reprieve.model.names import UnitName
 from reprieve.scheduler.context import Context, together
+from reprieve.scheduler.pods.group_conditions import GroupConditions
 from reprieve.scheduler.pods.writing import PodWriter
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
@@ -23,6 +25,7 @@ class PodEvictions:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._writer = PodWriter(context)
+        self._groups = GroupConditions(context)
         self._unfinished: dict[str, Hold] = {}
         """Evictions of which a part failed, by preemptor; after a restart the holds in the objects tell the same."""
 
@@ -35,6 +38,8 @@ class PodEvictions:
     async def evict(self, hold: Hold) -> None:
         """Ask every victim of a hold to leave that has not been asked yet."""
         self._unfinished[hold.preemptor] = hold
+        groups = {victim.group: victim.message for victim in hold.victims if victim.group and self._staying(victim)}
+        await together(self._groups.preempted(UnitName(group), message) for group, message in groups.items())
         await together(self._mark(victim) for victim in hold.victims)
         await together(self._delete(victim, hold) for victim in hold.victims)
         del self._unfinished[hold.preemptor]
@@ -77,9 +82,11 @@ class PodEvictions:
         record = self._writer.find(victim.unit)
         return record is None or record.uid != victim.uid or is_target(record)
 
-    async def unmark(self, record: Record) -> None:
-        """It need not go after all: whoever asked is gone."""
+    async def unmark(self, record: Record, group: UnitName | None = None) -> None:
+        """It need not go after all, nor its group with it: whoever asked is gone."""
         await self._writer.set_condition(record, TARGET, "False")
+        if group:
+            await self._groups.stays(group)
 
 
 def is_target(record: Record) -> bool:

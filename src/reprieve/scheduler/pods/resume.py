@@ -7,6 +7,7 @@
 3. A group of which a part is bound gets the rest of its places, where its pods still fit; before anything is decided.
 4. A group that leaves as a whole, and of which a part has left, leaves. Anybody else who was marked for a preemptor
    that is gone stays.
+5. A group that has all its places says so.
 """
 
 import logging
@@ -17,7 +18,7 @@ from reprieve.manifests.kinds import PODS
 from reprieve.model.names import parts_of
 from reprieve.policies.on_nodes import still_below
 from reprieve.policies.podgroup.entry import PodGroupEntry
-from reprieve.policies.podgroup.groups import is_broken
+from reprieve.policies.podgroup.groups import is_broken, least_of
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.scheduler.context import annotations_of
 from reprieve.scheduler.lanes import Services
@@ -51,6 +52,9 @@ class ResumePods:
     async def run(self) -> None:
         await self._each(self._resume)
         await self._each(self._leave_whole_or_stay)
+        for group, pods in self._podgroups.groups.bound().items():
+            if len(pods) >= max(least_of(pods[0], self._units), 1):
+                await self._effects.say_scheduled(group)
 
     async def _each(self, work: Callable[[Record], Awaitable[None]]) -> None:
         """One pod about which anything is odd must not hold up the others."""
@@ -121,7 +125,7 @@ class ResumePods:
             rest = HeldVictim(unit=record.unit, uid=record.uid, message=message)
             await self._evictions.evict(Hold(preemptor=record.unit, victims=(rest,)))
         else:
-            await self._evictions.unmark(record)
+            await self._evictions.unmark(record, self._units.of(facts).group)
 
     def _held_by_somebody(self, record: Record) -> bool:
         """Whether a preemptor that waits still counts on it."""

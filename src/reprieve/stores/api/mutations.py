@@ -7,9 +7,11 @@ from typing import Any
 
 from reprieve.manifests.admission import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority
-from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS
+from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS, WORKLOADS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
+from reprieve.manifests.priorities import recorded_priorities
 from reprieve.manifests.resource import Resource
+from reprieve.manifests.scheduling import Workload
 from reprieve.stores.errors import not_admitted
 
 Data = dict[str, Any]
@@ -80,3 +82,28 @@ def keep_priority(resource: Resource, new: Data, before: Data) -> None:
         for field in ("priorityClassName", "priority", "preemptionPolicy"):
             if field in before["spec"]:
                 new["spec"].setdefault(field, before["spec"][field])
+
+
+# Workloads that hold their groups: their priorities stand in the status
+
+_RECORDED = ("priority", "preemptionPriority", "preemptionPolicy")
+
+
+def record_priorities(data: Data, workload: Workload, neighbours: Neighbours) -> None:
+    """The classes give a new Workload its numbers, with the same defaults as for pods."""
+    if not workload.holds_groups:
+        return
+    resolved = neighbours.classes.of_workload(workload)
+    if resolved.class_name:
+        data["spec"]["priorityClassName"] = resolved.class_name
+    data["status"] = {**data.get("status", {}), **recorded_priorities(workload, neighbours.classes)}
+
+
+def keep_recorded(resource: Resource, new: Data, before: Data) -> None:
+    """What was recorded stays: whoever writes the status need not repeat it, and cannot change it."""
+    if resource is WORKLOADS and before["apiVersion"] == new["apiVersion"]:
+        kept = {name: value for name, value in before.get("status", {}).items() if name in _RECORDED}
+        if kept and isinstance(new.get("status", {}), dict):
+            new["status"] = {**new.get("status", {}), **kept}
+        if isinstance(new.get("spec"), dict) and "priorityClassName" in before["spec"]:
+            new["spec"].setdefault("priorityClassName", before["spec"]["priorityClassName"])

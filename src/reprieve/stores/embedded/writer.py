@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from reprieve.manifests.conversion import convert, keep_unsaid
-from reprieve.manifests.kinds import NAMESPACES, PODS, PRIORITY_CLASSES
+from reprieve.manifests.kinds import NAMESPACES, PODS, PRIORITY_CLASSES, WORKLOADS
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
@@ -17,7 +17,14 @@ from reprieve.stores.api.admission import LOOKED_AT, AdmissionChecks, read, read
 from reprieve.stores.api.defaults import fill_in, first_status
 from reprieve.stores.api.immutable_fields import check_update
 from reprieve.stores.api.incoming import Data, Identities, decode, encode
-from reprieve.stores.api.mutations import HAVE_PRIORITIES, keep_priority, mutate, resolve_priority
+from reprieve.stores.api.mutations import (
+    HAVE_PRIORITIES,
+    keep_priority,
+    keep_recorded,
+    mutate,
+    record_priorities,
+    resolve_priority,
+)
 from reprieve.stores.embedded.commits import Journal
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.errors import BadRequest, already_exists, forbidden, invalid, not_found, wrong_uid, wrong_version
@@ -98,6 +105,8 @@ class Writer:
             resolve_priority(resource, new, typed.written.spec, self._admission.neighbours)
         if resource.status:
             first_status(resource, new, typed.written)
+        if resource is WORKLOADS:
+            record_priorities(new, typed.manifest, self._admission.neighbours)
 
     # Changes
 
@@ -127,6 +136,7 @@ class Writer:
         incoming.follow(resource, new, before)
         if not isinstance(new.get("status", {}), dict):
             raise invalid(resource, old.name, [Finding("$.status", found(new["status"]), "it must be an object")])
+        keep_recorded(resource, new, before)
         if subresource != "status":
             keep_priority(resource, new, before)
             fill_in(resource, new, read(resource, new).written)

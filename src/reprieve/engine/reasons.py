@@ -269,10 +269,14 @@ class ClusterScoped(Reason, frozen=True):
 
 
 class OtherScheduler(Reason, frozen=True):
-    """Protected: another scheduler has placed it, and two must not preempt in circles."""
+    """Protected: it is another scheduler's to place, and two must not preempt in circles."""
 
     scheduler: str
     own: str
+
+
+class MirrorPod(Reason, frozen=True):
+    """Protected: it shows a static pod of its node, and deleting it ends nothing there."""
 
 
 class BeingDeleted(Reason, frozen=True):

@@ -12,6 +12,8 @@ HostPort = Annotated[int, Meta(ge=0, le=65535)]
 Weight = Annotated[int, Meta(ge=1, le=100)]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+"""On what a kubelet shows of a pod that it runs by itself, whatever an API server says."""
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
@@ -159,6 +161,10 @@ class Pod(meta.Manifest):
     @property
     def finished(self) -> bool:
         return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def mirror(self) -> bool:
+        return MIRROR_ANNOTATION in self.metadata.annotations
 
     @property
     def terminating(self) -> bool:

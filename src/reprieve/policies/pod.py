@@ -26,8 +26,9 @@ from reprieve.engine.exposure import Exposure, Overcommitted
 from reprieve.engine.nodes.exposure import overcommitted_nodes
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
 from reprieve.engine.nodes.obstacles import without_asking
+from reprieve.engine.nodes.pool import NodeRule
 from reprieve.engine.nodes.reach import REACHED
-from reprieve.engine.nodes.rules import NodeRule, missing_classes, preemption_rules
+from reprieve.engine.nodes.rules import missing_classes, preemption_rules
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
@@ -148,7 +149,8 @@ class PodPolicy:
 
     def _rules(self, view: PodView, *, patience: bool = False) -> list[NodeRule]:
         classes, priority = self._ledger.world.classes, view.facts.priority
-        return preemption_rules(self._table, classes, priority, view.now, patience=patience)
+        own = self._ledger.own(view.facts)
+        return preemption_rules(self._table, classes, priority, view.now, own=own, patience=patience)
 
     def search(self, view: PodView, domain: NodesAtOnce, rules: Sequence[NodeRule]) -> "NodeOffers":  # noqa: ARG002
         if view.search is None:

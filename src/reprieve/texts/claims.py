@@ -35,6 +35,8 @@ _NEIGHBOURS = {
 _PROTECTED = {
     "EqualPriority": ("is of equal priority", "are of equal priority"),
     "HigherPriority": ("is of higher priority", "are of higher priority"),
+    "OtherScheduler": ("is another scheduler's", "are other schedulers'"),
+    "MirrorPod": ("mirrors a static pod", "mirror static pods"),
     "UnknownPriorityClass": ("has an unknown priority class", "have an unknown priority class"),
     "UnreadableToleration": ("has a toleration that cannot be read", "have a toleration that cannot be read"),
     "Toleration": ("tolerates it", "tolerate it"),

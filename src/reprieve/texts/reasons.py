@@ -109,6 +109,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     # for bindings
     why.ClusterScoped: "cluster-scoped bindings take no part in preemption",
     why.OtherScheduler: "{scheduler} has placed it, and {own} does not preempt what others placed",
+    why.MirrorPod: "it mirrors a static pod of its node, so that deleting it would end nothing",
     why.BeingDeleted: "it is being deleted, and what it uses counts as free already",
     why.NoRequirements: "it requests nothing, so that preempting it would free nothing",
 }

@@ -38,6 +38,7 @@ _RANKED = {
     "labels": 0,
     "repels": 0,
     "tolerates": 0,
+    "placed_by": 0,
     "leaves": 0,
     "group": 0,
     "breaks": 0,
@@ -55,6 +56,13 @@ def importance_of(share: UnitShare) -> tuple[int, int, int, int, int, UnitName]:
 Classes = tuple[tuple[str, int], ...]
 """Names of priority classes, and since when the last pod of each is scheduled. Where it is only one, the column
 `scheduled` says since when."""
+
+
+class PlacedBy(NamedTuple):
+    """The schedulers whose pods of a unit are to place, and whether one of them is there by its kubelet's own will."""
+
+    schedulers: frozenset[str]
+    mirror: bool
 
 
 class Mark(NamedTuple):
@@ -102,6 +110,7 @@ class NodeColumns:
         self.repels = Interner[Repelling]()
         self.tolerates = Interner[Classes]()
         """Which priority classes a unit is of, and since when: what its pods tolerate follows from that."""
+        self.placed_by = Interner[PlacedBy]()
         width = max(nodes, 16)
         self.allocatable: Ints = np.zeros((4, width), dtype=np.int64)
         self.used: Ints = np.zeros((4, width), dtype=np.int64)
@@ -233,6 +242,7 @@ class NodeColumns:
             self.labels.number((facts.key[0], facts.labels)),
             self._repels(facts),
             self.tolerates.number(((facts.pod.spec.priority_class_name, NEVER),)),
+            self._placed_by(unit),
             int(facts.pod.terminating),
             0,
             *self.marks.get(unit.key, _UNMARKED),
@@ -253,6 +263,7 @@ class NodeColumns:
             0,
             0,
             self._classes_of(unit),
+            self._placed_by(unit),
             int(all(facts.pod.terminating for facts in unit.pods)),
             self._numbers.number(unit.key),
             *self.marks.get(unit.key, _UNMARKED),
@@ -267,6 +278,10 @@ class NodeColumns:
         if len(latest) == 1:
             latest = dict.fromkeys(latest, NEVER)
         return self.tolerates.number(tuple(sorted(latest.items())))
+
+    def _placed_by(self, unit: Unit) -> int:
+        names = frozenset(facts.pod.spec.scheduler_name for facts in unit.pods)
+        return self.placed_by.number(PlacedBy(names, any(facts.pod.mirror for facts in unit.pods)))
 
     def _repels(self, facts: PodFacts) -> int:
         """Which kind of pod it is to those it keeps away; 0: to nobody."""

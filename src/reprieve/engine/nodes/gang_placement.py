@@ -20,7 +20,7 @@ from reprieve.engine.claims import MemberTooLarge, Protected
 from reprieve.engine.nodes.columns import NOBODY
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
-from reprieve.engine.nodes.rules import NodeRule, Ranked
+from reprieve.engine.nodes.pool import NodeRule, Ranked
 from reprieve.engine.nodes.scoring import Strategy, score
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit

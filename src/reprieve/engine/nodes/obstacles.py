@@ -29,8 +29,8 @@ from reprieve.engine.claims import (
     TooSmall,
     Unreachable,
 )
+from reprieve.engine.nodes.pool import Ranked
 from reprieve.engine.nodes.reach import CORDONED, GONE, NODE_AFFINITY, OTHER_NODE, REACHED, UNTOLERATED_TAINT
-from reprieve.engine.nodes.rules import Ranked
 from reprieve.engine.nodes.view import MISSING_NEIGHBOURS, OUT_OF_DOMAIN, NodeView
 
 UNREACHABLE: dict[int, Unreachable] = {

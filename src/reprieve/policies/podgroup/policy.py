@@ -28,7 +28,8 @@ from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.nodes.rules import NobodyAbove, NodeRule, Ranked, Resident, missing_classes, preemption_rules
+from reprieve.engine.nodes.pool import NodeRule, Ranked, Resident
+from reprieve.engine.nodes.rules import NobodyAbove, missing_classes, preemption_rules
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit, UnitShare
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
@@ -106,7 +107,8 @@ class PodGroupPolicy(BasePolicy):
         return self._ledger.fits_on(facts, node, priority=gang.priority, within=within, apart_from=together)
 
     def _rules(self, gang: Gang, now: int, *, patience: bool = False) -> list[NodeRule]:
-        return preemption_rules(self._table, self._ledger.world.classes, gang.priority, now, patience=patience)
+        classes, own = self._ledger.world.classes, self._ledger.own(next(iter(gang.members), None))
+        return preemption_rules(self._table, classes, gang.priority, now, own=own, patience=patience)
 
     # 1. Fits
 

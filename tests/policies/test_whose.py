@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reprieve
-from tests.builders.pods import node, pod
+from tests.builders.pods import Dict, node, pod
 from tests.builders.queues import in_queue, queues, tree
 
 OWN = {"victims": "Own"}
@@ -93,7 +93,8 @@ def test_a_gang_asks_only_own_pods() -> None:
 @pytest.mark.parametrize("daemon_on", [None, "n1"])
 def test_pods_in_queues_ask_only_own_pods(daemon_on: str | None) -> None:
     config = queues(tree("prod", cpu=4), tree("test"))
-    ours, theirs = ({"spec": {"schedulerName": name}} for name in ("yunikorn", "default-scheduler"))
+    ours: Dict = {"spec": {"schedulerName": "yunikorn"}}
+    theirs: Dict = {"spec": {"schedulerName": "default-scheduler"}}
     first = in_queue("first", "root.test", node="n1", cpu="1", minutes=90, **ours)
     objects = [config, node(cpu="4"), first, in_queue("a", "root.test", node="n1", cpu="2", **theirs)]
     objects.append(in_queue("p", "root.prod", cpu="3", daemon_on=daemon_on, **ours))

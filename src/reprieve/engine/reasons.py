@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from reprieve.engine.claims import Claim
+from reprieve.engine.claims import Claim, NotHonoured
 from reprieve.model.names import UnitName
 
 Because = Literal["Never", "Leaving", "Budget", "NotYet", "Turn", "GateOff", "NotAllowed"]
@@ -206,6 +206,13 @@ class GateOff(Reason, frozen=True):
     gate: str
     what: str = ""
     """What it asks for, where that has a name: its group, the group above that, a topology key."""
+
+
+class MemberLeftOut(Reason, frozen=True):
+    """A pod of a group has something about it that cannot be honoured, so that it gets no place with the others."""
+
+    pod: UnitName
+    claim: NotHonoured
 
 
 class MissingClass(Reason, frozen=True):

@@ -7,7 +7,7 @@ What has to be worked out stands with whoever does it, by the type that a kind i
 from collections.abc import Mapping
 from typing import Any
 
-from reprieve.manifests import columns, core, karmada, kueue, kueue_versions, pods, scheduling
+from reprieve.manifests import columns, core, karmada, kueue, kueue_versions, pods, scheduling, storage
 from reprieve.manifests.columns import AGE, NAME, at, count, worked_out
 from reprieve.manifests.meta import Manifest, Reader
 from reprieve.manifests.resource import POD_SPEC, SET, TEMPLATED, Field, Resource, by, group_of, parts, plural_of
@@ -67,6 +67,17 @@ EVENTS = _row(
 BUDGETS = _row(
     "PodDisruptionBudget", {"policy/v1": core.PodDisruptionBudget}, "pdb", columns=columns.BUDGET,
     begins={"status": _NO_COUNTS}, spec_merge=parts(selector=Field(replaced=True)))
+
+# Volumes
+VOLUME_CLAIMS = _row(
+    "PersistentVolumeClaim", {"v1": storage.PersistentVolumeClaim}, "pvc", columns=columns.VOLUME_CLAIM,
+    begins={"status": {"phase": "Pending"}})
+VOLUMES = _row(
+    "PersistentVolume", {"v1": storage.PersistentVolume}, "pv", namespaced=False, columns=columns.VOLUME)
+STORAGE_CLASSES = _row(
+    "StorageClass", {"storage.k8s.io/v1": storage.StorageClass}, "sc", namespaced=False, subresources="",
+    columns=columns.STORAGE_CLASS, defaults={"volumeBindingMode": "Immediate"})
+CSI_NODES = _row("CSINode", {"storage.k8s.io/v1": storage.CSINode}, namespaced=False, subresources="")
 
 # What makes pods
 JOBS = _row(

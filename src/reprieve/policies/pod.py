@@ -31,6 +31,7 @@ from reprieve.engine.nodes.reach import REACHED
 from reprieve.engine.nodes.rules import missing_classes, preemption_rules
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
+from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan, Remark, Victim
 from reprieve.engine.preemption import decide
@@ -109,7 +110,8 @@ class PodPolicy:
         spec = facts.pod.spec
         placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))
         kind = (facts.key[0], facts.labels) if len(self._table.repels) > 1 else ()
-        return facts.priority, facts.requests, placement, facts.host_ports, kind, len(spec.topology_spread_constraints)
+        spread = len(spec.topology_spread_constraints)
+        return facts.priority, facts.requests, placement, facts.host_ports, kind, spread, storage_shape(facts)
 
     # 1. and 2. Does it fit? May it preempt?
 

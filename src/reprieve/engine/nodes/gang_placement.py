@@ -26,6 +26,7 @@ from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
+from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.world import PodFacts
 
 HOST = "kubernetes.io/hostname"
@@ -75,8 +76,8 @@ class GangPlacer:
         for facts in self.gang.members:
             spec = facts.pod.spec
             rules = (spec.node_selector, spec.affinity, spec.tolerations, spec.topology_spread_constraints)
-            key = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, facts.key[0], facts.labels)
-            shapes.setdefault(key[:3] if plain else key, []).append(facts)
+            shape = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, storage_shape(facts))
+            shapes.setdefault(shape if plain else (*shape, facts.key[0], facts.labels), []).append(facts)
         return list(shapes.values())
 
     def view(self, facts: PodFacts) -> NodeView:

@@ -38,6 +38,7 @@ from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import LowerPriority, MissingClass, NobodyAsked, Reason, SparedByBudget
 from reprieve.engine.steps import TIE_BREAK, Criterion
 from reprieve.model.names import UnitName
+from reprieve.policies.on_nodes import members_left_out
 from reprieve.policies.podgroup.groups import PREEMPTION_POLICY, Group
 from reprieve.policies.podgroup.search import DomainSearch, Found
 from reprieve.world import NEVER, PodFacts
@@ -258,7 +259,8 @@ class PodGroupPolicy(BasePolicy):
         """Gates that are off; a policy Never that does not count only where it preempts. Classes that are missing."""
         off = [each for each in view.group.off if each.gate != PREEMPTION_POLICY or told.outcome == "Preempt"]
         missing = self._missing_classes(view) if told.offers is not None else []
-        return [*map(texts.remarks.gate_off, off), *map(texts.remarks.missing_class, missing)]
+        left_out = members_left_out(self._ledger.world, view.gang.members)
+        return [*map(texts.remarks.gate_off, off), *map(texts.remarks.missing_class, missing), *left_out]
 
     def _missing_classes(self, view: GroupView) -> list[MissingClass]:
         inside = [domain.nodes for domain in view.domains]

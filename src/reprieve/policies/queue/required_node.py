@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from reprieve import texts
-from reprieve.engine.claims import Claim, NodeClaim, NotReached, Protected, Unreachable
+from reprieve.engine.claims import Claim, NodeClaim, NotReached, Protected
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
-from reprieve.engine.nodes.obstacles import UNREACHABLE, NodeObstacles, without_asking
+from reprieve.engine.nodes.obstacles import NodeObstacles, without_asking
 from reprieve.engine.nodes.reach import REACHED
 from reprieve.engine.nodes.whose import whose_rule
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
@@ -69,8 +69,9 @@ class RequiredNodePolicy(BasePolicy):
 
     def trigger(self, view: RequiredNodeView) -> HeldBack | None:
         if not _within_reach(view):
-            why: Unreachable = "NoSuchNode" if view.node == NOWHERE else UNREACHABLE[int(view.nodes.reach[view.node])]
-            claims: list[Claim] = [NotReached(why=why)]
+            claims: list[Claim] = [NotReached(why="NoSuchNode")]
+            if view.node != NOWHERE:
+                claims = [*without_asking(view.nodes, np.array([view.node]))]
             message = texts.queues.on_its_node(view.unit, view.where, claims)
             return HeldBack("Unschedulable", message, because=NobodyAsked(), claims=claims)
         if view.facts.preemption_policy == "Never":

@@ -2,13 +2,24 @@
 
 1. However many pods of a group change together, the group is queued once.
 2. A group is tried again when itself changes, and when a pod leaves it: it may have been refused because of that one.
+3. A claim, or anything else about volumes, that has changed: whoever has such a claim is tried at once.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from reprieve.engine.holds import hold_of
-from reprieve.manifests.kinds import BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
+from reprieve.manifests.kinds import (
+    BUDGETS,
+    CSI_NODES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+    VOLUMES,
+)
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.yunikorn import QueueConfiguration
 from reprieve.scheduler.lanes import Helps, Lane, Services
@@ -52,6 +63,10 @@ class PodLane(Lane):
             BUDGETS: self._looked_at,
             PRIORITY_CLASSES: self._looked_at,
             NAMESPACES: self._looked_at,
+            VOLUME_CLAIMS: self._volume_claim,
+            VOLUMES: self._volumes,
+            STORAGE_CLASSES: self._volumes,
+            CSI_NODES: self._volumes,
         }
 
     async def turn(self, unit: str) -> None:
@@ -108,6 +123,8 @@ class PodLane(Lane):
         left = {old, nomination_of(seen.old)} - {new, nomination_of(seen.new), ""}
         for node in left:
             self._wakeups.freed(node)
+        if left and seen.old is not None:
+            self._release_claims(seen.old)
         if seen.old is not None and new == nomination_of(seen.old) != "" and _reserves(seen.old):
             self._wakeups.freed(new)  # what was held against everybody is now one pod among others
         for node in {new, nomination_of(seen.new)} - {old, nomination_of(seen.old), ""}:
@@ -117,6 +134,16 @@ class PodLane(Lane):
             self._wakeups.everybody()
         if new and (new != old or different):
             self._wakeups.neighbours()
+
+    def _release_claims(self, record: Record) -> None:
+        """What only one pod may have is free again, wherever the next one is to run."""
+        names = [
+            volume.persistent_volume_claim.claim_name
+            for volume in record.manifest.spec.volumes
+            if volume.persistent_volume_claim is not None
+        ]
+        for name in names:
+            self._changed |= dict.fromkeys(self._pending.with_claims(record.namespace, name))
 
     def _node(self, seen: Seen) -> None:
         if seen.new is None:
@@ -128,6 +155,13 @@ class PodLane(Lane):
 
     def _looked_at(self, _: Seen) -> None:
         self._wakeups.everybody()
+
+    def _volume_claim(self, seen: Seen) -> None:
+        namespace, name = seen.record.key
+        self._changed |= dict.fromkeys(self._pending.with_claims(namespace, name))
+
+    def _volumes(self, _: Seen) -> None:
+        self._changed |= dict.fromkeys(self._pending.with_claims())
 
     def _group(self, seen: Seen) -> None:
         """Its own units; where it is decided over in another way, its pods on nodes may be easier to preempt, too."""

@@ -49,7 +49,7 @@ class PodLane(Lane):
         self._history = services.context.log.history
         self._pending = PendingUnits(services.policies, services.names)
         room = NodeRoom(services.policies, services.context.clock)
-        evictions = PodEvictions(services.context)
+        evictions = PodEvictions(services.context, respect=services.respects_budgets)
         effects = PodEffects(services.context, evictions)
         self._place = PlacePods(services, self._pending, effects, evictions, room)
         self._resume = ResumePods(services, self._pending, effects, evictions, room)

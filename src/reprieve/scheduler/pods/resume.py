@@ -25,7 +25,7 @@ from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions, is_target
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
-from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.errors import Conflict, NotFound, TooManyRequests
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts
@@ -57,8 +57,8 @@ class ResumePods:
         for record in self._mirror.all(PODS):
             try:
                 await work(record)
-            except (Conflict, NotFound) as refused:
-                _log.info("%s has changed meanwhile: %s", record.unit, refused)
+            except (Conflict, NotFound, TooManyRequests) as refused:
+                _log.info("what was begun with %s is not finished: %s", record.unit, refused)
 
     # Holds
 

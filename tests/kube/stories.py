@@ -82,8 +82,8 @@ class Story:
     def told(self, name: str, reason: str) -> Any:
         return until(lambda: self.events(name, reason), _SOON)[0]
 
-    def budget(self, name: str, labels: dict[str, str], most_gone: int) -> None:
-        spec = {"maxUnavailable": most_gone, "selector": {"matchLabels": labels}}
+    def budget(self, name: str, labels: dict[str, str], available: int) -> None:
+        spec = {"minAvailable": available, "selector": {"matchLabels": labels}}
         self.create(
             {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}, "spec": spec}
         )

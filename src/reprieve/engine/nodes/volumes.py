@@ -51,11 +51,11 @@ _NOTHING = VolumeNeeds()
 
 def storage_shape(facts: PodFacts) -> object:
     """Pods of which this is the same ask for the same."""
-    spec = facts.pod.spec
-    if not spec.volumes and not spec.resource_claims:
+    if not _asks(facts):
         return ()
-    others = tuple(volume for volume in spec.volumes if volume.csi is not None or volume.names_disk)
-    return (facts.key[0], facts.claims, str(others), spec.resource_claims) if _asks(facts) else ()
+    spec = facts.pod.spec
+    others = tuple((each.name, each.csi) for each in spec.volumes if each.csi is not None or each.names_disk)
+    return facts.key[0], facts.claims, others, spec.resource_claims
 
 
 def _asks(facts: PodFacts) -> bool:

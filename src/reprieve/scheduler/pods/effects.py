@@ -78,8 +78,7 @@ class PodEffects:
         try:
             await self._evictions.evict(hold)
         except TooManyRequests:
-            if not self._evictions.begun(hold):
-                await together(self.clear(self._pods.needed(facts)) for facts in placed)
+            await together(self.clear(self._pods.needed(facts)) for facts in placed)
             raise
         await self._context.event(lead, "Normal", "Preempting", plan.message, decision=hold.decision)
 

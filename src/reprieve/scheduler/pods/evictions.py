@@ -6,7 +6,7 @@
 3. Where budgets are respected, it is the server that keeps them: before anything is written, every eviction is
    rehearsed, so that a budget which has changed since the decision stops it whole. Then victims leave by the Eviction
    API, and are marked as they do. A budget that changes in the very moment between may still refuse a part: whoever was
-   told leaves, the place stays promised, and the rest is decided anew.
+   told leaves, the promise is taken back, and after a back-off all is decided anew.
 """
 
 from reprieve.engine.holds import HeldVictim, Hold

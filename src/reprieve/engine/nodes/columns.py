@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Interner, Ints, Mask, enough, resized
-from reprieve.engine.nodes.units import Unit, UnitShare
+from reprieve.engine.nodes.units import PlacedBy, Unit, UnitShare
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint
 from reprieve.manifests.pods import PodAffinityTerm
@@ -56,13 +56,6 @@ def importance_of(share: UnitShare) -> tuple[int, int, int, int, int, UnitName]:
 Classes = tuple[tuple[str, int], ...]
 """Names of priority classes, and since when the last pod of each is scheduled. Where it is only one, the column
 `scheduled` says since when."""
-
-
-class PlacedBy(NamedTuple):
-    """The schedulers whose pods of a unit are to place, and whether one of them is there by its kubelet's own will."""
-
-    schedulers: frozenset[str]
-    mirror: bool
 
 
 class Mark(NamedTuple):
@@ -242,7 +235,7 @@ class NodeColumns:
             self.labels.number((facts.key[0], facts.labels)),
             self._repels(facts),
             self.tolerates.number(((facts.pod.spec.priority_class_name, NEVER),)),
-            self._placed_by(unit),
+            self.placed_by.number(unit.placed_by),
             int(facts.pod.terminating),
             0,
             *self.marks.get(unit.key, _UNMARKED),
@@ -263,7 +256,7 @@ class NodeColumns:
             0,
             0,
             self._classes_of(unit),
-            self._placed_by(unit),
+            self.placed_by.number(unit.placed_by),
             int(all(facts.pod.terminating for facts in unit.pods)),
             self._numbers.number(unit.key),
             *self.marks.get(unit.key, _UNMARKED),
@@ -278,10 +271,6 @@ class NodeColumns:
         if len(latest) == 1:
             latest = dict.fromkeys(latest, NEVER)
         return self.tolerates.number(tuple(sorted(latest.items())))
-
-    def _placed_by(self, unit: Unit) -> int:
-        names = frozenset(facts.pod.spec.scheduler_name for facts in unit.pods)
-        return self.placed_by.number(PlacedBy(names, any(facts.pod.mirror for facts in unit.pods)))
 
     def _repels(self, facts: PodFacts) -> int:
         """Which kind of pod it is to those it keeps away; 0: to nobody."""

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from reprieve.engine.arrays import Mask
-from reprieve.engine.nodes.columns import PlacedBy
 from reprieve.engine.nodes.pool import Lasting, NodeRule, Ranked, Resident
 from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.units import PlacedBy
 from reprieve.engine.reasons import MirrorPod, OtherScheduler, Reason
 from reprieve.engine.rules import Rule
 from reprieve.world import PodFacts

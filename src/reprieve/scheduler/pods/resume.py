@@ -6,7 +6,7 @@
    the place can still be had and the victims still rank below.
 3. A group of which a part is bound gets the rest of its places, where its pods still fit; before anything is decided.
 4. A group that leaves as a whole, and of which a part has left, leaves. Anybody else who was marked for a preemptor
-   that is gone stays.
+   that is gone stays. Another scheduler's pods are left as they are: it may be in the middle of preempting them itself.
 """
 
 import logging
@@ -114,7 +114,7 @@ class ResumePods:
         if not is_target(record) or "deletionTimestamp" in record.metadata or self._held_by_somebody(record):
             return
         facts = self._mirror.world.pods.get(record.key)
-        if facts is None or not facts.node:
+        if facts is None or not facts.node or not self._pending.mine(facts.pod):
             return
         if is_broken(facts, self._units, self._mirror.world.pods.values()):
             message = loop.rest_of_its_group(self._units.of(facts).group or facts.unit)

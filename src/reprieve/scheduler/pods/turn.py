@@ -180,7 +180,7 @@ class PlacePods:
 
     async def _dissolve(self, gang: Gang) -> None:
         message = loop.group_dissolved(gang.name)
-        alone = left_alone(gang)
+        alone = [facts for facts in left_alone(gang) if self._pending.mine(facts.pod)]
         if alone:
             victims = [HeldVictim(unit=facts.unit, uid=facts.pod.metadata.uid, message=message) for facts in alone]
             await self._evictions.evict(Hold(preemptor=gang.name, victims=tuple(victims)))

@@ -52,7 +52,10 @@ class Settings(Model):
     """The configuration file: every setting has a default."""
 
     pdb: Literal["BestEffort", "Respect"] = "BestEffort"
-    """Respect: a plan that would break a PodDisruptionBudget is refused."""
+    """Respect: a plan that would break a PodDisruptionBudget is refused, and victims leave by the Eviction API."""
+    victims: Literal["Own", "Any"] | None = None
+    """Own: only pods that name this scheduler make way for pods. Any: all pods, as kube-scheduler has it. Where nobody
+    says it, `Any`; but beside other schedulers, `Own`."""
     scoring: Literal["LeastAllocated", "MostAllocated"] = "LeastAllocated"
     validate: bool = False
     """Check after every search that the ledger is what it was before."""
@@ -86,6 +89,11 @@ def configure(
         if not findings:
             return msgspec.structs.replace(settings, feature_gates=merged)
     raise InvalidInput(finding.at(Origin(file, document), "", "read") for finding in findings)
+
+
+def beside_others(settings: Settings) -> Settings:
+    """Settings for a cluster that has another scheduler: one that is only tried out there takes nothing from it."""
+    return msgspec.structs.replace(settings, victims=settings.victims or "Own")
 
 
 def changed(settings: Settings, data: Mapping[str, Any]) -> Settings:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import msgspec
 
-from reprieve.configuration import OWN_SCHEDULER, Settings
+from reprieve.configuration import OWN_SCHEDULER, Settings, beside_others
 from reprieve.control_plane import ControlPlane
 from reprieve.model.clock import system_clock
 from reprieve.scheduler.history import History
@@ -67,7 +67,7 @@ class ClusterScheduler:
             store,
             history,
             system_clock,
-            settings,
+            beside_others(settings),
             names=setup.names,
             shadow=setup.shadow,
             at_once=AT_ONCE,

@@ -31,6 +31,7 @@ class PodFacts:
     """What decisions ask about a pod, worked out once when it changes."""
 
     __slots__ = (
+        "claims",
         "created",
         "host_ports",
         "importance",
@@ -62,6 +63,7 @@ class PodFacts:
         self.nominated = pod.status.nominated_node_name if waits else ""
         self.labels = frozenset(pod.metadata.labels.items())
         self.host_ports = _host_ports(pod)
+        self.claims = _claims(pod)
         self.start = microseconds(pod.status.start_time, NEVER)
         self.scheduled = _scheduled(pod)
         self.created = microseconds(pod.metadata.creation_timestamp, made)
@@ -95,6 +97,15 @@ def _host_ports(pod: Pod) -> tuple[tuple[str, str, int], ...]:
         for container in (*pod.spec.containers, *sidecars)
         for port in container.ports
         if port.host_port or pod.spec.host_network
+    )
+
+
+def _claims(pod: Pod) -> tuple[str, ...]:
+    """The names of the claims that its volumes stand for."""
+    return tuple(
+        f"{pod.metadata.name}-{volume.name}" if claim is None else claim.claim_name
+        for volume in pod.spec.volumes
+        if (claim := volume.persistent_volume_claim) is not None or volume.ephemeral is not None
     )
 
 

@@ -13,7 +13,10 @@ from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
 from tests.kube.hollow import node
 from tests.kube.namespaces import make_namespace, remove_namespace
+from tests.kube.second_scheduler import SecondScheduler
+from tests.kube.stories import CLASSES, Story, create_classes
 
+GANGS = {"featureGates": {"GenericWorkload": True}}
 MakeNode = Callable[..., dict[str, Any]]
 
 
@@ -76,3 +79,38 @@ def make_node(admin: KubeClient) -> Iterator[MakeNode]:
     yield make
     for name in made:
         admin.delete("v1", "Node", name)
+
+
+# Beside kube-scheduler
+
+
+@pytest.fixture(scope="module")
+def busy_kube(kube: Cluster) -> Cluster:
+    """With its controllers, kube-scheduler, and kwok, whose pods take their whole grace period to leave."""
+    programs.folder("kube-controller-manager", "kube-scheduler", "kwok")
+    kube.start_controller_manager()
+    kube.start_scheduler()
+    kube.start_kwok()
+    with kube.client() as admin:
+        create_classes(admin, CLASSES)
+    return kube
+
+
+@pytest.fixture(scope="module")
+def second(busy_kube: Cluster) -> Iterator[SecondScheduler]:
+    """With the settings that somebody has who has said nothing, but that gangs count."""
+    with busy_kube.client() as admin:
+        scheduler = SecondScheduler(busy_kube, admin, GANGS).start()
+        yield scheduler
+        scheduler.stop()
+
+
+@pytest.fixture
+def story(second: SecondScheduler, admin: KubeClient, namespace: str) -> Story:  # noqa: ARG001 - it runs
+    return Story(admin, namespace)
+
+
+@pytest.fixture
+def one_node(make_node: MakeNode) -> str:
+    """With four cpus."""
+    return str(make_node(cpu="4")["metadata"]["name"])

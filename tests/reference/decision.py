@@ -50,19 +50,21 @@ class Answer:
     waiting_for: set[str] = field(default_factory=set)
 
 
-def decide(objects: Iterable[Dict], preemptor: str, now: str, *, respect: bool = False) -> Answer:
-    """The decision for one pending pod; with `respect`, plans that break a budget are not made."""
+def decide(objects: Iterable[Dict], preemptor: str, now: str, *, respect: bool = False, own: bool = False) -> Answer:
+    """The decision for one pending pod; with `respect`, no plan breaks a budget; with `own`, only pods of
+    its scheduler make way."""
     objects = list(objects)
     pod = next(item for item in objects if item["kind"] == "Pod" and unit_of(item) == preemptor)
-    return Decision(read(objects), pod, moment(now), respect).answer()
+    return Decision(read(objects), pod, moment(now), respect, own).answer()
 
 
 class Decision:
-    def __init__(self, cluster: Cluster, pod: Dict, now: datetime, respect: bool) -> None:
+    def __init__(self, cluster: Cluster, pod: Dict, now: datetime, respect: bool, own: bool = False) -> None:
         self.cluster = cluster
         self.pod = pod
         self.now = now
         self.respect = respect
+        self.own = own
         self.priority = priority_of(cluster, pod)
         self.nominated = str(pod.get("status", {}).get("nominatedNodeName", ""))
 
@@ -127,6 +129,7 @@ class Decision:
         """Take all potential victims away, then put back whoever fits: first those whose budget would break."""
         everybody = self.cluster.running.get(name, [])
         lower = [other for other in everybody if priority_of(self.cluster, other) < self.priority]
+        lower = [other for other in lower if self.may_ask(other)]
         if any(self.in_doubt(_class_name(other)) for other in lower):
             return None
         potential = sorted((other for other in lower if not self.exempt(other, patient)), key=self.importance)
@@ -141,6 +144,12 @@ class Decision:
             else:
                 gone.append(other)
         return gone, sum(other in violating for other in gone)
+
+    def may_ask(self, other: Dict) -> bool:
+        """Whether it may be asked: it is not its kubelet's own nor, where only own pods go, another scheduler's."""
+        mine, theirs = (pod["spec"].get("schedulerName", "default-scheduler") for pod in (self.pod, other))
+        mirror = "kubernetes.io/config.mirror" in other["metadata"].get("annotations", {})
+        return not mirror and (mine == theirs or not self.own)
 
     def importance(self, pod: Dict) -> tuple[int, datetime, str, str, str]:
         """The most important first; creation time and name only end ties."""

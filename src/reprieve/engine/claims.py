@@ -12,8 +12,29 @@ import msgspec
 from reprieve.model.names import UnitName
 
 Unreachable = Literal[
-    "Cordoned", "Taint", "OtherNode", "NodeAffinity", "Gone", "MissingNeighbours", "OutsideDomain", "NoSuchNode"
+    "Cordoned",
+    "Taint",
+    "OtherNode",
+    "NodeAffinity",
+    "VolumeAffinity",
+    "VolumeLimit",
+    "Gone",
+    "MissingNeighbours",
+    "OutsideDomain",
+    "NoSuchNode",
 ]
+Feature = Literal[
+    "ClaimMissing",
+    "ClaimLeaving",
+    "ClaimNotOwned",
+    "ClaimUnbound",
+    "ClaimWaitsForPod",
+    "ClaimInUse",
+    "VolumeMissing",
+    "DiskNamed",
+    "ResourceClaims",
+]
+"""What of a pod cannot be honoured: its claims, or devices and disks that this scheduler does not look after."""
 Neighbours = Literal["HostPort", "AntiAffinity", "KeptAway", "Affinity", "TopologySpread"]
 
 
@@ -43,6 +64,16 @@ class NotReached(NodeClaim, frozen=True, kw_only=True):
     """Nothing that runs there is the reason, so that no preemption helps."""
 
     why: Unreachable
+
+
+class NotHonoured(NodeClaim, frozen=True, kw_only=True):
+    """The pod has something about it that this scheduler cannot honour, or not now: it is left alone everywhere."""
+
+    feature: Feature
+    name: str
+    """The claim, volume or resource claims that it is about."""
+    other: str = ""
+    """What stands in the way: the storage class, the volume that is missing, the pod that has the claim."""
 
 
 class TooSmall(NodeClaim, frozen=True, kw_only=True):

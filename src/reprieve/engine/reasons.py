@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from reprieve.engine.claims import Claim
+from reprieve.engine.claims import Claim, NotHonoured
 from reprieve.model.names import UnitName
 
 Because = Literal["Never", "Leaving", "Budget", "NotYet", "Turn", "Optional", "GateOff", "Suspended", "NotAllowed"]
@@ -217,6 +217,13 @@ class GateOff(Reason, frozen=True):
     """What it asks for, where that has a name: its group, the group above that, a topology key."""
 
 
+class MemberLeftOut(Reason, frozen=True):
+    """A pod of a group has something about it that cannot be honoured, so that it gets no place with the others."""
+
+    pod: UnitName
+    claim: NotHonoured
+
+
 class MissingClass(Reason, frozen=True):
     """Nodes are left out of preemption: pods there name a priority class that does not exist."""
 
@@ -278,10 +285,14 @@ class ClusterScoped(Reason, frozen=True):
 
 
 class OtherScheduler(Reason, frozen=True):
-    """Protected: another scheduler has placed it, and two must not preempt in circles."""
+    """Protected: it is another scheduler's to place, and two must not preempt in circles."""
 
     scheduler: str
     own: str
+
+
+class MirrorPod(Reason, frozen=True):
+    """Protected: it shows a static pod of its node, and deleting it ends nothing there."""
 
 
 class BeingDeleted(Reason, frozen=True):

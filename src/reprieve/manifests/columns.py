@@ -103,6 +103,26 @@ PRIORITY_CLASS = (
     AGE,
     at("PreemptionPolicy", "preemptionPolicy", default="PreemptLowerPriority"),
 )
+VOLUME_CLAIM = (
+    NAME,
+    at("Status", "status.phase", default="Pending"),
+    at("Volume", "spec.volumeName", default=""),
+    at("StorageClass", "spec.storageClassName", default=""),
+    AGE,
+)
+VOLUME = (
+    NAME,
+    at("Status", "status.phase", default="Available"),
+    at("Claim", "spec.claimRef.name", default=""),
+    at("StorageClass", "spec.storageClassName", default=""),
+    AGE,
+)
+STORAGE_CLASS = (
+    NAME,
+    at("Provisioner", "provisioner"),
+    at("VolumeBindingMode", "volumeBindingMode", default="Immediate"),
+    AGE,
+)
 POD_GROUP = (
     NAME,
     worked_out("Policy", "gang", "Gang(n): at least n pods together."),

@@ -16,6 +16,7 @@ from reprieve.manifests import (
     pods,
     scheduling,
     scheduling_v1alpha2,
+    storage,
     workload_templates,
 )
 from reprieve.manifests.columns import AGE, NAME, at, count, worked_out
@@ -77,6 +78,17 @@ EVENTS = _row(
 BUDGETS = _row(
     "PodDisruptionBudget", {"policy/v1": core.PodDisruptionBudget}, "pdb", columns=columns.BUDGET,
     begins={"status": _NO_COUNTS}, spec_merge=parts(selector=Field(replaced=True)))
+
+# Volumes
+VOLUME_CLAIMS = _row(
+    "PersistentVolumeClaim", {"v1": storage.PersistentVolumeClaim}, "pvc", columns=columns.VOLUME_CLAIM,
+    begins={"status": {"phase": "Pending"}})
+VOLUMES = _row(
+    "PersistentVolume", {"v1": storage.PersistentVolume}, "pv", namespaced=False, columns=columns.VOLUME)
+STORAGE_CLASSES = _row(
+    "StorageClass", {"storage.k8s.io/v1": storage.StorageClass}, "sc", namespaced=False, subresources="",
+    columns=columns.STORAGE_CLASS, defaults={"volumeBindingMode": "Immediate"})
+CSI_NODES = _row("CSINode", {"storage.k8s.io/v1": storage.CSINode}, namespaced=False, subresources="")
 
 # What makes pods
 JOBS = _row(

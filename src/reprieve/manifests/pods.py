@@ -1,6 +1,6 @@
 """core/v1 Pod, as far as scheduling reads it: where it may run, beside whom, and what it asks for in all."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
@@ -12,6 +12,8 @@ HostPort = Annotated[int, Meta(ge=0, le=65535)]
 Weight = Annotated[int, Meta(ge=1, le=100)]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+"""On what a kubelet shows of a pod that it runs by itself, whatever an API server says."""
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
@@ -104,6 +106,41 @@ class Container(meta.Model):
     restart_policy: Literal["Always", "OnFailure", "Never"] | None = None
 
 
+class ClaimVolume(meta.Model):
+    claim_name: str
+
+
+class InlineCsiVolume(meta.Model):
+    driver: str
+
+
+class Volume(meta.Model):
+    """One of a pod's volumes. Of kinds that matter to no scheduler only the name is read."""
+
+    name: str
+    persistent_volume_claim: ClaimVolume | None = None
+    ephemeral: dict[str, Any] | None = None
+    """It gets a claim of its own, named after the pod and the volume."""
+    csi: InlineCsiVolume | None = None
+    # Disks that a pod names itself, of which two pods may not use the same one.
+    gce_persistent_disk: dict[str, Any] | None = None
+    aws_elastic_block_store: dict[str, Any] | None = None
+    iscsi: dict[str, Any] | None = None
+    rbd: dict[str, Any] | None = None
+
+    @property
+    def names_disk(self) -> bool:
+        return any(
+            each is not None for each in (self.gce_persistent_disk, self.aws_elastic_block_store, self.iscsi, self.rbd)
+        )
+
+
+class PodResourceClaim(meta.Model):
+    """A device that dynamic resource allocation is to find."""
+
+    name: str
+
+
 class SchedulingGate(meta.Model):
     name: str
 
@@ -139,6 +176,8 @@ class PodSpec(meta.Model):
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     termination_grace_period_seconds: meta.Count = 30
     host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
     workload_ref: WorkloadReference | None = None
     scheduling_group: SchedulingGroup | None = None
 
@@ -159,6 +198,10 @@ class Pod(meta.Manifest):
     @property
     def finished(self) -> bool:
         return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def mirror(self) -> bool:
+        return MIRROR_ANNOTATION in self.metadata.annotations
 
     @property
     def terminating(self) -> bool:

@@ -2,7 +2,7 @@
 
 from msgspec import inspect
 
-from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, yunikorn
+from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, storage, yunikorn
 
 _NAMES: dict[type, str] = {
     meta.ObjectMeta: "generation finalizers managedFields selfLink",
@@ -18,15 +18,39 @@ _NAMES: dict[type, str] = {
     pods.ContainerPort: "name",
     pods.ResourceRequirements: "claims",
     pods.PodSpec: """
-        volumes ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy dnsConfig serviceAccountName
+        ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy dnsConfig serviceAccountName
         serviceAccount automountServiceAccountToken hostPID hostIPC hostUsers hostname hostnameOverride subdomain
         setHostnameAsFQDN shareProcessNamespace securityContext imagePullSecrets hostAliases readinessGates
-        runtimeClassName enableServiceLinks os resourceClaims
+        runtimeClassName enableServiceLinks os
     """,
     pods.PodStatus: """
         message reason hostIP hostIPs podIP podIPs qosClass observedGeneration containerStatuses initContainerStatuses
         ephemeralContainerStatuses resize resources allocatedResources resourceClaimStatuses extendedResourceClaimStatus
     """,
+    pods.Volume: """
+        emptyDir hostPath secret configMap projected downwardAPI image nfs gitRepo azureDisk azureFile cephfs cinder fc
+        flexVolume flocker glusterfs photonPersistentDisk portworxVolume quobyte scaleIO storageos vsphereVolume
+    """,
+    pods.ClaimVolume: "readOnly",
+    pods.InlineCsiVolume: "fsType nodePublishSecretRef readOnly volumeAttributes",
+    pods.PodResourceClaim: "resourceClaimName resourceClaimTemplateName",
+    storage.ClaimSpec: "resources selector volumeMode dataSource dataSourceRef volumeAttributesClassName",
+    storage.ClaimStatus: """
+        accessModes capacity conditions allocatedResources allocatedResourceStatuses currentVolumeAttributesClassName
+        modifyVolumeStatus
+    """,
+    storage.PersistentVolume: "status",
+    storage.VolumeSpec: """
+        capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode
+        volumeAttributesClassName cephfs fc flexVolume flocker glusterfs hostPath iscsi local nfs photonPersistentDisk
+        quobyte rbd scaleIO storageos
+    """,
+    storage.CsiVolume: """
+        volumeHandle fsType readOnly volumeAttributes controllerPublishSecretRef nodeStageSecretRef nodePublishSecretRef
+        controllerExpandSecretRef nodeExpandSecretRef
+    """,
+    storage.StorageClass: "parameters reclaimPolicy mountOptions allowVolumeExpansion allowedTopologies",
+    storage.NodeDriver: "nodeID topologyKeys",
     core.NodeSpec: "podCIDR podCIDRs providerID configSource externalID",
     core.NodeStatus: """
         addresses nodeInfo images daemonEndpoints volumesAttached volumesInUse phase config runtimeHandlers features

@@ -12,8 +12,9 @@ from reprieve.engine.nodes.exposure import NodeExposure
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.reservations import is_reserved
 from reprieve.engine.nodes.units import Units
+from reprieve.engine.nodes.volumes import volume_needs
 from reprieve.engine.plan import Plan, Remark
-from reprieve.engine.reasons import GateOff
+from reprieve.engine.reasons import GateOff, MemberLeftOut
 from reprieve.manifests.core import Node
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import key_of, unit_name
@@ -89,6 +90,13 @@ def group_counts_for_nothing(facts: PodFacts, settings: Settings) -> list[Remark
         return []
     named = unit_name("PodGroup", facts.key[0], group.pod_group_name)
     return [texts.remarks.gate_off(GateOff(GROUPS, named))]
+
+
+def members_left_out(world: World, members: Iterable[PodFacts]) -> list[Remark]:
+    """Pods of a group that get no place, whatever room there is; of several for the same reason, the first."""
+    obstacles = ((facts.unit, volume_needs(world, facts).obstacle) for facts in members)
+    found = {claim: unit for unit, claim in reversed(list(obstacles)) if claim is not None}
+    return [texts.remarks.member_left_out(MemberLeftOut(unit, claim)) for claim, unit in found.items()]
 
 
 def exposure_on_nodes(nodes: NodeLedger, now: int) -> Exposure:

@@ -26,10 +26,12 @@ from reprieve.engine.exposure import Exposure, Overcommitted
 from reprieve.engine.nodes.exposure import overcommitted_nodes
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
 from reprieve.engine.nodes.obstacles import without_asking
+from reprieve.engine.nodes.pool import NodeRule, Ranked
 from reprieve.engine.nodes.reach import REACHED
-from reprieve.engine.nodes.rules import NodeRule, Ranked, judge, missing_classes, preemption_rules
+from reprieve.engine.nodes.rules import judge, missing_classes, preemption_rules
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
+from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan, Remark, Victim
 from reprieve.engine.preemption import decide
@@ -108,7 +110,8 @@ class PodPolicy:
         spec = facts.pod.spec
         placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))
         kind = (facts.key[0], facts.labels) if len(self._table.repels) > 1 else ()
-        return facts.priority, facts.requests, placement, facts.host_ports, kind, len(spec.topology_spread_constraints)
+        spread = len(spec.topology_spread_constraints)
+        return facts.priority, facts.requests, placement, facts.host_ports, kind, spread, storage_shape(facts)
 
     # 1. and 2. Does it fit? May it preempt?
 
@@ -148,7 +151,8 @@ class PodPolicy:
 
     def _rules(self, view: PodView, *, patience: bool = False) -> list[NodeRule]:
         classes, priority = self._ledger.world.classes, view.facts.priority
-        return preemption_rules(self._table, classes, priority, view.now, patience=patience)
+        own = self._ledger.own(view.facts)
+        return preemption_rules(self._table, classes, priority, view.now, own=own, patience=patience)
 
     def search(self, view: PodView, domain: NodesAtOnce, rules: Sequence[NodeRule]) -> "NodeOffers":  # noqa: ARG002
         if view.search is None:

@@ -228,7 +228,7 @@ class Policies:
     ) -> None:
         self.world = world
         self.settings = settings
-        self.nodes = NodeLedger(world, settings)
+        self.nodes = NodeLedger(world, settings, names)
         ground = Ground(world, settings, self.nodes, moment, names)
         self._entries = {name: make(ground) for name, make in _MAKERS.items()}
 

@@ -33,7 +33,7 @@ from reprieve.scheduler.registry import make_lanes
 from reprieve.scheduler.scheduling_queue import QueuePart, SchedulingQueue
 from reprieve.scheduler.witness import Witness
 from reprieve.scheduler.writes import Writes
-from reprieve.stores.errors import Conflict, NotFound, StoreError
+from reprieve.stores.errors import Conflict, NotFound, StoreError, TooManyRequests
 from reprieve.stores.protocol import Store
 from reprieve.world import World, microseconds
 
@@ -159,7 +159,7 @@ class Scheduler:
     async def _work(self, unit: str) -> None:
         try:
             await self._lane_of[kind_of(unit)].turn(unit)
-        except (Conflict, NotFound) as refused:
+        except (Conflict, NotFound, TooManyRequests) as refused:
             _log.debug("%s is decided again: %s", unit, refused)
             self.queue.failed(unit)
         except StoreError as error:

@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
-from reprieve.stores.errors import Conflict, NotFound, StoreError, Unavailable
+from reprieve.stores.errors import Conflict, NotFound, StoreError, TooManyRequests, Unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Writes:
 
 
 def _tell(unit: str, error: Exception) -> None:
-    if isinstance(error, Conflict | NotFound):
+    if isinstance(error, Conflict | NotFound | TooManyRequests):
         _log.debug("%s is decided again: %s", unit, error)
     elif isinstance(error, StoreError):
         _log.warning("%s is decided again: the store has not taken what was decided: %s", unit, error)

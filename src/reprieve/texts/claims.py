@@ -17,6 +17,8 @@ UNREACHABLE = {
     "Taint": "tainted, and the pod does not tolerate it",
     "OtherNode": "not the node it names",
     "NodeAffinity": "not matched by its node selector or affinity",
+    "VolumeAffinity": "not where its volumes can be used",
+    "VolumeLimit": "limited in the volumes of a driver that it needs, which this scheduler does not count",
     "Gone": "gone",
     "MissingNeighbours": "without the topology key or the pods nearby that its affinity requires",
     "OutsideDomain": "outside the topology domain",
@@ -31,10 +33,37 @@ _NEIGHBOURS = {
 }
 
 
+# What of a pod cannot be honoured, and what to do; each goes on from "p is unschedulable: ".
+_ELSEWHERE = "let kube-scheduler place it (schedulerName: default-scheduler)"
+_NOT_HONOURED = {
+    "ClaimMissing": "its PersistentVolumeClaim {name} does not exist: it is left alone until that is created",
+    "ClaimLeaving": "its PersistentVolumeClaim {name} is being deleted: it is left alone until there is a new one",
+    "ClaimNotOwned": "the PersistentVolumeClaim {name} of its ephemeral volume belongs to another: it is left alone "
+    "until that is deleted",
+    "ClaimUnbound": "its PersistentVolumeClaim {name} is not bound to a volume: it is left alone until that is bound",
+    "ClaimWaitsForPod": "its PersistentVolumeClaim {name} waits for its pod to choose a volume (StorageClass {other}: "
+    f"WaitForFirstConsumer), which this scheduler does not do: bind the claim, or {_ELSEWHERE}",
+    "ClaimInUse": "its PersistentVolumeClaim {name} is for one pod (ReadWriteOncePod), and {other} has it: it is left "
+    "alone until that has gone",
+    "VolumeMissing": "its PersistentVolumeClaim {name} is bound to PersistentVolume {other}, which does not exist: it "
+    "is left alone until that is there",
+    "DiskNamed": "its volume {name} names a disk itself, of which this scheduler does not know who else uses it: use a "
+    f"PersistentVolumeClaim, or {_ELSEWHERE}",
+    "ResourceClaims": "it asks for devices by resource claims ({name}), which this scheduler does not allocate: "
+    f"{_ELSEWHERE}",
+}
+
+
+def not_honoured(claim: claims.NotHonoured) -> str:
+    return _NOT_HONOURED[claim.feature].format(name=claim.name, other=claim.other)
+
+
 # What protects pods, each for one pod and for several; between queues the law by what it says, then its number.
 _PROTECTED = {
     "EqualPriority": ("is of equal priority", "are of equal priority"),
     "HigherPriority": ("is of higher priority", "are of higher priority"),
+    "OtherScheduler": ("is another scheduler's", "are other schedulers'"),
+    "MirrorPod": ("mirrors a static pod", "mirror static pods"),
     "UnknownPriorityClass": ("has an unknown priority class", "have an unknown priority class"),
     "UnreadableToleration": ("has a toleration that cannot be read", "have a toleration that cannot be read"),
     "Toleration": ("tolerates it", "tolerate it"),
@@ -210,6 +239,7 @@ _OBSTACLES: dict[type[Any], Callable[[Any], str]] = {
     claims.Insufficient: _insufficient,
     claims.KeptOut: _kept_out,
     claims.LeftAlone: _left_alone,
+    claims.NotHonoured: lambda claim: f"not for it: {not_honoured(claim)}",
     claims.BudgetRespected: lambda _: "only to be had with a PDB violation, and budgets are respected",
     claims.NotTogether: _not_together,
     claims.GangShort: lambda claim: _gang_short(claim),
@@ -247,6 +277,8 @@ def on_nodes(found: Sequence[Claim]) -> str:
 
 def _only(claim: NodeClaim) -> str:
     """All nodes are in the same position."""
+    if isinstance(claim, claims.NotHonoured):
+        return not_honoured(claim)
     nodes = "the only node" if claim.nodes == 1 else f"all {claim.nodes} nodes"
     if isinstance(claim, TooSmall) and claim.resource != PODS:
         return f"it needs {amount(claim.resource, claim.needed)}; {_largest(claim)}: it can never fit here"

@@ -19,6 +19,11 @@ def lost_nomination(unit: str, node: str, preemptor: str) -> str:
     return f"{preemptor} of higher priority takes the place on {node} that was meant for {unit}"
 
 
+def budget_refuses(unit: str, answer: str) -> str:
+    """The server's answer to an eviction, as it gave it."""
+    return f"{unit} waits: a PodDisruptionBudget keeps a pod that would have to make way. {answer}"
+
+
 def place_taken(node: str) -> str:
     return f"the place on {node} that was meant for it is taken by another pod: it is scheduled anew"
 

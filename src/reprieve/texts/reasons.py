@@ -9,7 +9,7 @@ from reprieve.engine import reasons as why
 from reprieve.texts import quota
 from reprieve.texts.claims import of_domain
 from reprieve.texts.parts import moment
-from reprieve.texts.remarks import gate_off, missing_class
+from reprieve.texts.remarks import gate_off, member_left_out, missing_class
 
 CRITERIA = {
     "FewestBudgetViolations": "it has the fewest PDB violations",
@@ -77,6 +77,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     why.NoHelp: lambda reason: f"preempting it would not help: {reason.domain} {of_domain(reason.obstacle)}",
     why.NobodyAsked: lambda reason: _BECAUSE[reason.because].format(gate=reason.gate),
     why.GateOff: lambda reason: gate_off(reason).sentence,
+    why.MemberLeftOut: lambda reason: member_left_out(reason).sentence,
     why.MissingClass: lambda reason: missing_class(reason).sentence,
     why.CheaperElsewhere: lambda reason: f"{reason.domain} was chosen instead: {_criterion(reason.criterion)}",
     why.NotEnough: "it may be preempted, but all who may be preempted are not enough",
@@ -113,6 +114,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     # for bindings
     why.ClusterScoped: "cluster-scoped bindings take no part in preemption",
     why.OtherScheduler: "{scheduler} has placed it, and {own} does not preempt what others placed",
+    why.MirrorPod: "it mirrors a static pod of its node, so that deleting it would end nothing",
     why.BeingDeleted: "it is being deleted, and what it uses counts as free already",
     why.NoRequirements: "it requests nothing, so that preempting it would free nothing",
 }

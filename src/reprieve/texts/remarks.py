@@ -1,8 +1,9 @@
 """What is said beside a decision: a feature gate that is off, or a priority class that is missing, had a say in it."""
 
 from reprieve.engine.plan import Remark
-from reprieve.engine.reasons import GateOff, MissingClass
+from reprieve.engine.reasons import GateOff, MemberLeftOut, MissingClass
 from reprieve.feature_gates import turn_on
+from reprieve.texts.claims import not_honoured
 from reprieve.texts.parts import listed
 
 # What counts for nothing without the gate; each goes on to ": the feature gate ... is off".
@@ -26,6 +27,10 @@ def is_off(gate: str) -> str:
 
 def gate_off(reason: GateOff) -> Remark:
     return Remark(reason, f"{_WITHOUT[reason.gate].format(what=reason.what)}: {is_off(reason.gate)}.")
+
+
+def member_left_out(reason: MemberLeftOut) -> Remark:
+    return Remark(reason, f"{reason.pod} is left out: {not_honoured(reason.claim)}.")
 
 
 def missing_class(reason: MissingClass) -> Remark:

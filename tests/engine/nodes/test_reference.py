@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 from hypothesis import event, given, note, settings
@@ -36,9 +37,9 @@ def agrees(objects: list[Dict], preemptor: str, respect: bool) -> bool:
     return True
 
 
-def assert_agrees(objects: list[Dict], preemptor: str, *, respect: bool = False) -> Answer:
-    want = decide(objects, preemptor, NOW, respect=respect)
-    config = {"validate": True, "pdb": "Respect" if respect else "BestEffort"}
+def assert_agrees(objects: list[Dict], preemptor: str, *, respect: bool = False, own: bool = False) -> Answer:
+    want = decide(objects, preemptor, NOW, respect=respect, own=own)
+    config = {"validate": True, "pdb": "Respect" if respect else "BestEffort", "victims": "Own" if own else "Any"}
     got = reprieve.plan(objects, preemptor=preemptor, now=NOW, config=config).decision
     assert got.outcome == want.outcome
     assert {
@@ -85,3 +86,16 @@ def test_every_decision_is_that_of_the_reference(world: RandomWorld, respect: bo
     except AssertionError:
         note(to_yaml(*smallest(objects, preemptor, respect)))
         raise
+
+
+@settings(max_examples=EXAMPLES // 5)
+@given(random_worlds(), st.randoms(use_true_random=False), st.booleans())
+def test_so_it_is_where_pods_belong_to_several_schedulers_and_to_kubelets(
+    world: RandomWorld, random: Random, own: bool
+) -> None:
+    for item in world.objects:
+        if item["kind"] == "Pod":
+            item["spec"]["schedulerName"] = random.choice(["default-scheduler", "default-scheduler", "reprieve"])
+            if random.random() < 0.1:
+                item["metadata"].setdefault("annotations", {})["kubernetes.io/config.mirror"] = "7c1f"
+    event(assert_agrees(world.objects, world.preemptor, own=own).outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -373,6 +374,28 @@ def test_pods_that_name_another_scheduler_are_left_alone() -> None:
         assert plane.plane.history.decisions("Pod/default/theirs") == []
 
     live(story)
+
+
+def test_after_a_restart_what_another_scheduler_has_marked_stays_marked(tmp_path: Path) -> None:
+    """It may be in the middle of preempting it."""
+    mark = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "theirs"}
+
+    async def story(plane: Plane) -> None:
+        await _cluster(plane, 2)
+        for name, scheduler in (("theirs", "somebody-else"), ("mine", "reprieve")):
+            await plane.pod(name, schedulerName=scheduler)
+            await plane.store.bind(name, "default", "n1")
+            await plane.store.patch(
+                PODS, name, "default", {"status": {"conditions": [mark]}}, "strategic", subresource="status"
+            )
+        await plane.restart()
+        await plane.passes(5)
+        marked = {
+            name: condition(await plane.record(name), "DisruptionTarget")["status"] for name in ("theirs", "mine")
+        }
+        assert marked == {"theirs": "True", "mine": "False"}
+
+    live(story, directory=tmp_path, names=("reprieve",))
 
 
 def test_a_scheduler_of_one_name_serves_only_that_name() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reprieve.configuration import Settings
-from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS, NODES, PODS, resource_of
+from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS, NODES, PODS, VOLUME_CLAIMS, resource_of
 from tests.builders.federation import POLICIES, deployment, policy
 from tests.builders.pods import in_workload, manifest, metadata, pod_group, workload
 from tests.planes.running import Plane, live
@@ -283,5 +283,24 @@ def test_who_waits_for_a_node_that_takes_nobody_any_more_looks_elsewhere_when_it
         await plane.change(NODES, "n1", change)
         await plane.passes(18 + 2 * SOON)
         assert await plane.where("p") == "n2"
+
+    live(story)
+
+
+def test_a_pod_whose_claim_is_bound_is_tried_at_once() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="2")
+        await plane.pod("user", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
+        await plane.passes(120)
+        assert "PersistentVolumeClaim data does not exist" in (await plane.events(about="user"))[-1]
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
+        await plane.apply({**claim, "spec": {"volumeName": "disk"}})
+        await plane.passes(1)
+        assert await plane.where("user") == ""
+        bound = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}
+        await plane.change(VOLUME_CLAIMS, "data", bound)
+        await plane.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"}, "spec": {}})
+        await plane.passes(0.2)
+        assert await plane.where("user") == "n1"
 
     live(story)

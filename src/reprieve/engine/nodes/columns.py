@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Interner, Ints, Mask, enough, resized
-from reprieve.engine.nodes.units import Unit, UnitShare
+from reprieve.engine.nodes.units import PlacedBy, Unit, UnitShare
 from reprieve.engine.nodes.wishers import Wishers
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint
@@ -39,6 +39,7 @@ _RANKED = {
     "labels": 0,
     "repels": 0,
     "tolerates": 0,
+    "placed_by": 0,
     "leaves": 0,
     "group": 0,
     "breaks": 0,
@@ -104,6 +105,7 @@ class NodeColumns:
         self.repels = Interner[Repelling]()
         self.tolerates = Interner[Classes]()
         """Which priority classes a unit is of, and since when: what its pods tolerate follows from that."""
+        self.placed_by = Interner[PlacedBy]()
         width = max(nodes, 16)
         self.allocatable: Ints = np.zeros((4, width), dtype=np.int64)
         self.used: Ints = np.zeros((4, width), dtype=np.int64)
@@ -235,6 +237,7 @@ class NodeColumns:
             self.labels.number((facts.key[0], facts.labels)),
             self._repels(facts),
             self.tolerates.number(((facts.pod.spec.priority_class_name, NEVER),)),
+            self.placed_by.number(unit.placed_by),
             int(facts.pod.terminating),
             0,
             *self.marks.get(unit.key, _UNMARKED),
@@ -255,6 +258,7 @@ class NodeColumns:
             0,
             0,
             self._classes_of(unit),
+            self.placed_by.number(unit.placed_by),
             int(all(facts.pod.terminating for facts in unit.pods)),
             self._numbers.number(unit.key),
             *self.marks.get(unit.key, _UNMARKED),

@@ -13,7 +13,7 @@ import numpy as np
 from reprieve.engine.arrays import Mask
 from reprieve.engine.nodes.gang_placement import GangPlacer, Rules
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.nodes.rules import NodeRule
+from reprieve.engine.nodes.pool import NodeRule
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.world import PodFacts
 

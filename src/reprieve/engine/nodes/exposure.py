@@ -6,7 +6,8 @@ import numpy as np
 
 from reprieve.engine.exposure import ALLOWED, Asker, Exposure, Numbers, Overcommitted, ask
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.nodes.rules import NodeRule, Ranked, Resident, judge, preemption_rules
+from reprieve.engine.nodes.pool import NodeRule, Ranked, Resident
+from reprieve.engine.nodes.rules import judge, preemption_rules
 from reprieve.engine.reasons import NodeLeftOut, Reason, SparedByBudget
 from reprieve.model.resources import PODS
 
@@ -55,7 +56,8 @@ class NodeExposure:
         return row
 
     def _rules(self, asker: Asker) -> list[NodeRule]:
-        return preemption_rules(self._table, self._ledger.world.classes, asker.priority, self._now)
+        classes, own = self._ledger.world.classes, self._ledger.own()
+        return preemption_rules(self._table, classes, asker.priority, self._now, own=own)
 
     def _reason(self, asker: Asker, unit: int, number: int) -> Reason:
         _, node, resident = self._pods[unit]

@@ -20,13 +20,14 @@ from reprieve.engine.claims import MemberTooLarge, Protected
 from reprieve.engine.nodes.columns import NOBODY
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
-from reprieve.engine.nodes.rules import NodeRule, Ranked
+from reprieve.engine.nodes.pool import NodeRule, Ranked
 from reprieve.engine.nodes.scoring import Strategy, score
 from reprieve.engine.nodes.second_thoughts import SecondThoughts
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
+from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.world import PodFacts
 
 HOST = "kubernetes.io/hostname"
@@ -79,8 +80,8 @@ class GangPlacer:
         for facts in self._members:
             spec = facts.pod.spec
             rules = (spec.node_selector, spec.affinity, spec.tolerations, spec.topology_spread_constraints)
-            key = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, facts.key[0], facts.labels)
-            shapes.setdefault(key[:3] if plain else key, []).append(facts)
+            shape = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, storage_shape(facts))
+            shapes.setdefault(shape if plain else (*shape, facts.key[0], facts.labels), []).append(facts)
         return list(shapes.values())
 
     def view(self, facts: PodFacts) -> NodeView:

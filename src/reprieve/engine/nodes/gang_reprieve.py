@@ -11,7 +11,7 @@ import numpy as np
 
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.pod_terms import clashing_keys, counts_others, ports_conflict, topology_keys
-from reprieve.engine.nodes.rules import NodeRule
+from reprieve.engine.nodes.pool import NodeRule
 from reprieve.engine.nodes.trial import Trial
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.nodes.view import counted_as_present

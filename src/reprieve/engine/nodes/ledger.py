@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reprieve.configuration import Settings
+from reprieve.configuration import OWN_SCHEDULER, Settings
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.budgets import Budgets
 from reprieve.engine.nodes.labels import NodeLabels
@@ -10,6 +10,7 @@ from reprieve.engine.nodes.scoring import best_node
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Units
 from reprieve.engine.nodes.view import NodeView
+from reprieve.engine.nodes.whose import Own
 from reprieve.world import PodFacts, World
 
 NOWHERE = -1
@@ -18,9 +19,11 @@ NOWHERE = -1
 class NodeLedger:
     """All nodes of one world, which may change between decisions."""
 
-    def __init__(self, world: World, settings: Settings) -> None:
+    def __init__(self, world: World, settings: Settings, names: frozenset[str] | None = None) -> None:
+        """`names`: the schedulers whose pods are this one's to place; None: everybody's."""
         self.world = world
         self.settings = settings
+        self._names = names
         self.table = NodeTable(world, Units(world, settings))
         self.labels = NodeLabels(self.table)
         self._budgets = Budgets(self.table)
@@ -33,6 +36,14 @@ class NodeLedger:
             self._budgets = Budgets(self.table)
             self._budgets_epoch = self.table.epoch
         return self._budgets
+
+    def own(self, facts: PodFacts | None = None) -> Own | None:
+        """Whose pods alone make way for a pod, or for any that may come; None: all schedulers' do. Where this one plays
+        all schedulers, each keeps to its own."""
+        if self.settings.victims != "Own" or (self._names is None and facts is None):
+            return None
+        scheduler = OWN_SCHEDULER if facts is None else facts.pod.spec.scheduler_name
+        return Own(scheduler, self._names or frozenset({scheduler}))
 
     def sync(self) -> None:
         """Catch up with the world."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
-from reprieve.engine.nodes.rules import Lasting, NodeRule, Ranked, Resident
+from reprieve.engine.nodes.pool import Lasting, NodeRule, Ranked, Resident
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.reasons import NodeLeftOut, Reason, UnknownClass, UnreadableToleration

@@ -15,6 +15,7 @@ Nodes in the same position, for the same resource, make one claim, with the best
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
@@ -29,15 +30,18 @@ from reprieve.engine.claims import (
     TooSmall,
     Unreachable,
 )
+from reprieve.engine.nodes.pool import Ranked
 from reprieve.engine.nodes.reach import CORDONED, GONE, NODE_AFFINITY, OTHER_NODE, REACHED, UNTOLERATED_TAINT
-from reprieve.engine.nodes.rules import Ranked
 from reprieve.engine.nodes.view import MISSING_NEIGHBOURS, OUT_OF_DOMAIN, NodeView
+from reprieve.engine.nodes.volumes import NOT_HONOURED, VOLUME_AFFINITY, VOLUME_LIMIT
 
-UNREACHABLE: dict[int, Unreachable] = {
+_UNREACHABLE: dict[int, Unreachable] = {
     CORDONED: "Cordoned",
     UNTOLERATED_TAINT: "Taint",
     OTHER_NODE: "OtherNode",
     NODE_AFFINITY: "NodeAffinity",
+    VOLUME_AFFINITY: "VolumeAffinity",
+    VOLUME_LIMIT: "VolumeLimit",
     GONE: "Gone",
     MISSING_NEIGHBOURS: "MissingNeighbours",
     OUT_OF_DOMAIN: "OutsideDomain",
@@ -130,8 +134,10 @@ class NodeObstacles:
 
     def _claim(self, position: Position, nodes: Ints, stay: Stay | None, classes: Classes) -> NodeClaim | None:
         match position.step:
+            case step if step == _OUT and position.which == NOT_HONOURED:
+                return self._not_honoured(nodes)
             case step if step == _OUT:
-                return NotReached(nodes=len(nodes), why=UNREACHABLE[position.which])
+                return NotReached(nodes=len(nodes), why=_UNREACHABLE[position.which])
             case step if step == _TOO_SMALL:
                 return self._too_small(position.which, nodes)
             case step if step == _LEFT_ALONE:
@@ -145,6 +151,10 @@ class NodeObstacles:
                     nodes=len(nodes), by=by, candidates=self._count(self._candidates, nodes), protected=protected
                 )
         return None
+
+    def _not_honoured(self, nodes: Ints) -> NodeClaim | None:
+        obstacle = self.view.volumes.obstacle
+        return None if obstacle is None else msgspec.structs.replace(obstacle, nodes=len(nodes))
 
     def _too_small(self, row: int, nodes: Ints) -> TooSmall:
         name, needed = self.view.asked[row]

@@ -1,15 +1,16 @@
 """Rules over the pods of all nodes at once: who may not be asked to leave."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.claims import Protected
 from reprieve.engine.nodes.columns import NOBODY, Classes
+from reprieve.engine.nodes.pool import Lasting, NodeRule, Ranked, Resident, told_by
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
+from reprieve.engine.nodes.whose import Own, whose_rules
 from reprieve.engine.reasons import (
     AboveMinimum,
     MissingClass,
@@ -21,7 +22,6 @@ from reprieve.engine.reasons import (
     UnknownClass,
     UnreadableToleration,
 )
-from reprieve.engine.rules import PoolRule
 from reprieve.engine.toleration import (
     NOT_AT_ALL,
     end_of,
@@ -33,61 +33,6 @@ from reprieve.engine.toleration import (
 from reprieve.manifests.priorities import PreemptionToleration, PriorityClasses
 from reprieve.model.names import UnitName
 from reprieve.world import NEVER, PodFacts
-
-
-class Ranked(NamedTuple):
-    """The pods of some nodes, rank by rank, for rules to look at."""
-
-    table: NodeTable
-    nodes: slice | Ints
-    depth: int
-
-    def get(self, name: str) -> Ints:
-        return self.table.ranks[name][: self.depth, self.nodes]
-
-    def count(self, mask: Mask) -> int:
-        """How many pods stand at some ranks: one each, but where several of a group stand together."""
-        grouped = np.argwhere(mask & (self.get("group") > 0)).tolist()
-        nodes = np.arange(self.table.size)[self.nodes].tolist() if grouped else []
-        more = sum(len(self.table.residents[nodes[place]][rank].pods) - 1 for rank, place in grouped)
-        return int(np.count_nonzero(mask)) + more
-
-
-class Resident(NamedTuple):
-    """A pod on a node, and the unit that it is preempted with."""
-
-    unit: Unit
-    facts: PodFacts
-
-
-class NodeRule(PoolRule[Ranked, Resident], Protocol):
-    """A rule over ranks and nodes. One that spoils takes the whole node out of the search."""
-
-    spoils: bool
-
-    def good_until(self) -> int:
-        """When its answer may change with time alone."""
-
-    def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
-        """How many of some pods it protects, for whoever wants numbers."""
-
-
-class Lasting:
-    """A rule that neither spoils a node nor changes its answer with time."""
-
-    spoils = False
-    name = ""
-
-    def good_until(self) -> int:
-        return NEVER
-
-    def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
-        return _told(pods, {self.name: mask})
-
-
-def _told(pods: Ranked, masks: dict[str, Mask]) -> list[Protected]:
-    counts = {name: pods.count(mask) for name, mask in masks.items()}
-    return [Protected(name, number) for name, number in counts.items() if number]
 
 
 class OnlyLowerPriority(Lasting):
@@ -104,7 +49,7 @@ class OnlyLowerPriority(Lasting):
 
     def told(self, pods: Ranked, mask: Mask) -> list[Protected]:
         equal = mask & (pods.get("priority") == self._priority)
-        return _told(pods, {"EqualPriority": equal, "HigherPriority": mask & ~equal})
+        return told_by(pods, {"EqualPriority": equal, "HigherPriority": mask & ~equal})
 
 
 class NobodyAbove(Lasting):
@@ -229,7 +174,7 @@ class Tolerating(Lasting):
         if until is None:
             return []
         limited = mask & (until < NEVER)
-        lasting = _told(pods, {Tolerates.rule: mask & ~limited})
+        lasting = told_by(pods, {Tolerates.rule: mask & ~limited})
         number = pods.count(limited)
         return [*lasting, *([Protected(Tolerates.rule, number, int(until[limited].min()))] if number else [])]
 
@@ -295,11 +240,18 @@ def missing_classes(table: NodeTable, rules: Sequence[NodeRule], nodes: Mask) ->
 
 
 def preemption_rules(
-    table: NodeTable, classes: PriorityClasses, priority: int, now: int, *, patience: bool = False
+    table: NodeTable,
+    classes: PriorityClasses,
+    priority: int,
+    now: int,
+    *,
+    own: Own | None = None,
+    patience: bool = False,
 ) -> list[NodeRule]:
     """Who may not be asked by a preemptor of this priority; the last rule is the one about tolerations."""
     return [
         OnlyLowerPriority(priority),
+        *whose_rules(table, own),
         KnownClass(table, classes),
         ReadableToleration(table, classes),
         Tolerating(table, classes, priority, now, patience=patience),

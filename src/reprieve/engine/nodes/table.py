@@ -7,7 +7,9 @@ only there.
 """
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Ints
@@ -18,16 +20,23 @@ from reprieve.engine.nodes.units import Unit, Units, UnitShare
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PodGroup, PriorityClass, Workload
+from reprieve.manifests.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reprieve.world import Change, PodFacts, World
 
 _STRUCTURE = (PriorityClass, PodDisruptionBudget, Namespace)
 _GROUPING = (PriorityClass, PodGroup, Workload)
+_STORAGE = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode)
 _LONGEST_LOG = 200_000
 
 
 def _face(node: Node) -> tuple[object, ...]:
     """What decides whether pods may come at all, whatever its size."""
     return node.metadata.labels, node.metadata.creation_timestamp, node.spec
+
+
+def _stored(item: Any) -> object:
+    """What decides where a volume can be used; that it was written again is no change."""
+    return item and msgspec.structs.replace(item, metadata=msgspec.structs.replace(item.metadata, resource_version=""))
 
 
 class NodeTable(NodeColumns):
@@ -160,7 +169,7 @@ class NodeTable(NodeColumns):
                 self._put_node(change.new)
             else:
                 self._drop_node(change.key[1])
-        elif change.kind in _STRUCTURE:
+        elif change.kind in _STRUCTURE or (change.kind in _STORAGE and _stored(change.old) != _stored(change.new)):
             self.epoch += 1
 
     # Nodes

@@ -33,6 +33,13 @@ class Membership(NamedTuple):
     """The name of the group that goes as a whole; None: the pod goes alone."""
 
 
+class PlacedBy(NamedTuple):
+    """The schedulers whose pods of a unit are to place, and whether one of them is there by its kubelet's own will."""
+
+    schedulers: frozenset[str]
+    mirror: bool
+
+
 class Unit:
     """What is preempted as one, with the pods it takes down wherever they run."""
 
@@ -53,6 +60,11 @@ class Unit:
         for facts in self.pods:
             by_node.setdefault(facts.node, []).append(facts)
         self.shares = {node: UnitShare(self, here) for node, here in by_node.items()}
+
+    @property
+    def placed_by(self) -> PlacedBy:
+        names = frozenset(facts.pod.spec.scheduler_name for facts in self.pods)
+        return PlacedBy(names, any(facts.pod.mirror for facts in self.pods))
 
 
 class UnitShare:

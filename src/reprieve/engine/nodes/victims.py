@@ -13,8 +13,9 @@ from reprieve.engine.claims import BudgetRespected, LeftAlone, NodeClaim, Protec
 from reprieve.engine.nodes.budgets import Budgets
 from reprieve.engine.nodes.columns import NOBODY
 from reprieve.engine.nodes.obstacles import NodeObstacles, most_first
+from reprieve.engine.nodes.pool import NodeRule, Ranked, Resident
 from reprieve.engine.nodes.reach import REACHED
-from reprieve.engine.nodes.rules import NodeRule, Ranked, Resident, judge
+from reprieve.engine.nodes.rules import judge
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Unit
 from reprieve.engine.nodes.view import Nodes, NodeView

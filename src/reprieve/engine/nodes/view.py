@@ -13,6 +13,7 @@ from reprieve.engine.nodes.inter_pod import PLENTY, InterPod, Row, concerned, in
 from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.reach import REACHED, unreachable
 from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.volumes import keep_to_volumes, volume_needs
 from reprieve.engine.steps import SlackLedger
 from reprieve.model.names import Key
 from reprieve.model.resources import PODS
@@ -69,6 +70,8 @@ class NodeView:
         self._log_length = len(table.log)
         self._personal = self._own(facts)
         self.reach = unreachable(table, labels, facts.pod.spec)
+        self.volumes = volume_needs(table.world, facts)
+        keep_to_volumes(self.reach, table, labels, self.volumes)
         if within is not None:
             self.reach[~within & (self.reach == REACHED)] = OUT_OF_DOMAIN
         self._names = [name for name, units in facts.requests.items() if units > 0]
@@ -94,6 +97,7 @@ class NodeView:
         """Whether it can be kept and renewed, rather than made anew."""
         return (
             self._epoch == self.table.epoch
+            and not self.volumes.shared
             and self._shape == (self.table.requests.shape[0], self.table.size)
             and (self.inter_pod is None or self._log_length == len(self.table.log))
         )

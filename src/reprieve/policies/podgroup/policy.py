@@ -30,15 +30,8 @@ from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.left_out import StaysOnNodesLeftOut
-from reprieve.engine.nodes.rules import (
-    NobodyAbove,
-    NobodyAboveEarlier,
-    NodeRule,
-    Ranked,
-    Resident,
-    missing_classes,
-    preemption_rules,
-)
+from reprieve.engine.nodes.pool import NodeRule, Ranked, Resident
+from reprieve.engine.nodes.rules import NobodyAbove, NobodyAboveEarlier, missing_classes, preemption_rules
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit, UnitShare
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
@@ -47,6 +40,7 @@ from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import LowerPriority, MissingClass, NobodyAsked, Reason, SparedByBudget
 from reprieve.engine.steps import TIE_BREAK, Criterion
 from reprieve.model.names import UnitName
+from reprieve.policies.on_nodes import members_left_out
 from reprieve.policies.podgroup.groups import PREEMPTION_POLICY, Group
 from reprieve.policies.podgroup.search import DomainSearch, Found
 from reprieve.world import NEVER, PodFacts
@@ -116,7 +110,8 @@ class PodGroupPolicy(BasePolicy):
         return self._ledger.fits_on(facts, node, priority=gang.priority, within=within, apart_from=together)
 
     def _rules(self, gang: Gang, now: int, *, patience: bool = False) -> list[NodeRule]:
-        rules = preemption_rules(self._table, self._ledger.world.classes, gang.priority, now, patience=patience)
+        classes, own = self._ledger.world.classes, self._ledger.own(next(iter(gang.members), None))
+        rules = preemption_rules(self._table, classes, gang.priority, now, own=own, patience=patience)
         rules.append(StaysOnNodesLeftOut(self._table, rules))
         if not gang.entitled and gang.ceiling is not None:
             rules.append(NobodyAboveEarlier(gang.ceiling))
@@ -286,7 +281,8 @@ class PodGroupPolicy(BasePolicy):
         """Gates that are off; a policy Never that does not count only where it preempts. Classes that are missing."""
         off = [each for each in view.group.off if each.gate != PREEMPTION_POLICY or told.outcome == "Preempt"]
         missing = self._missing_classes(view) if told.offers is not None else []
-        return [*map(texts.remarks.gate_off, off), *map(texts.remarks.missing_class, missing)]
+        left_out = members_left_out(self._ledger.world, view.gang.members)
+        return [*map(texts.remarks.gate_off, off), *map(texts.remarks.missing_class, missing), *left_out]
 
     def _missing_classes(self, view: GroupView) -> list[MissingClass]:
         inside = [domain.nodes for domain in view.domains]

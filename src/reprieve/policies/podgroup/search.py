@@ -14,7 +14,8 @@ from reprieve.engine.nodes.composite_placement import placer_for
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.gang_reprieve import GangReprieve
 from reprieve.engine.nodes.ledger import NodeLedger
-from reprieve.engine.nodes.rules import KeptByBudget, NobodyAbove, NodeRule
+from reprieve.engine.nodes.pool import NodeRule
+from reprieve.engine.nodes.rules import KeptByBudget, NobodyAbove
 from reprieve.engine.nodes.trial import Gang, Trial
 from reprieve.engine.nodes.units import Unit
 from reprieve.model.names import UnitName

@@ -7,7 +7,7 @@ import numpy as np
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.claims import AtMaximum, Claim, GuaranteeUsed, InReach, NoGuarantee, NotTogether, Protected
 from reprieve.engine.nodes.obstacles import NodeObstacles, most_first
-from reprieve.engine.nodes.rules import Ranked
+from reprieve.engine.nodes.pool import Ranked
 from reprieve.engine.reasons import QueueLaw, Reason
 from reprieve.model.resources import NOTHING
 from reprieve.policies.queue import laws

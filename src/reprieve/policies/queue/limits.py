@@ -20,10 +20,11 @@ import msgspec
 from reprieve.configuration import OWN_SCHEDULER
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.units import POD
+from reprieve.engine.nodes.whose import Own, whose_rule
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.preemption import BasePolicy, decide
-from reprieve.engine.reasons import NobodyAsked, OtherScheduler, QueueAboveMaximum, QueueLaw, Reason
+from reprieve.engine.reasons import NobodyAsked, QueueAboveMaximum, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
 from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUE
@@ -138,13 +139,10 @@ class LimitPolicy(BasePolicy):
         def law(kind: str) -> Reason:
             return QueueLaw(kind, domain.name)
 
-        def others(one: tuple[PodFacts, Left]) -> Reason | None:
-            scheduler = one[0].pod.spec.scheduler_name
-            return None if self._names is None or scheduler in self._names else OtherScheduler(scheduler, OWN_SCHEDULER)
-
+        whose = whose_rule(Own(OWN_SCHEDULER, self._names) if self._names is not None else None)
         return [
             lambda one: law("NothingShared") if not _amount(*one) else None,
-            others,
+            lambda one: whose(one[0]),
             lambda one: law("WholeGroup") if units.of(one[0]).kind != POD else None,
             lambda one: law("Leaving") if one[0].pod.terminating or one[0].key in self._going else None,
             lambda one: law("RequiredNode") if required_node(one[0]) is not None else None,

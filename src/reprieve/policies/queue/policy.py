@@ -132,7 +132,7 @@ class QueuePolicy(BasePolicy):
         return [[WITHIN_FENCE]]
 
     def rules(self, view: PodInQueueView, domain: str = WITHIN_FENCE) -> list[QueueRule]:  # noqa: ARG002
-        return queue_rules(view, self.columns, self._standing(view))
+        return queue_rules(view, self.columns, self._standing(view), self._ledger.own(view.facts))
 
     def _standing(self, view: PodInQueueView) -> QueueStanding:
         if view.standing is None:

@@ -2,7 +2,7 @@
 
 1. No delay, guarantee, fence or maximum holds it back; only a preemption policy of Never does.
 2. Asked are the pods of that node of lower or equal priority that hold something of what is missing, also those of its
-   own application; never other pods that must run there.
+   own application; never other pods that must run there, nor another scheduler's where only own ones may be asked.
 3. Ordinary pods go first, then those that opted out, then those that lead their application; among each the lowest
    priority, then the youngest, then the smallest, until the pod fits.
 4. While enough pods leave already, it waits for them.
@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from reprieve import texts
-from reprieve.engine.claims import Claim, NodeClaim, NotReached, Protected, Unreachable
+from reprieve.engine.claims import Claim, NodeClaim, NotReached, Protected
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
-from reprieve.engine.nodes.obstacles import UNREACHABLE, NodeObstacles, without_asking
+from reprieve.engine.nodes.obstacles import NodeObstacles, without_asking
 from reprieve.engine.nodes.reach import REACHED
+from reprieve.engine.nodes.whose import whose_rule
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
 from reprieve.engine.plan import Remark, Victim
 from reprieve.engine.preemption import BasePolicy
@@ -31,6 +32,8 @@ from reprieve.policies.queue.ledger import OneNode
 from reprieve.policies.queue.pods import held, required_node
 from reprieve.policies.queue.view import QueueView
 from reprieve.world import PodFacts
+
+_ABOUT_PLACE = ("OtherNode", "WholeGroup")
 
 
 class RequiredNodeView(QueueView):
@@ -66,8 +69,9 @@ class RequiredNodePolicy(BasePolicy):
 
     def trigger(self, view: RequiredNodeView) -> HeldBack | None:
         if not _within_reach(view):
-            why: Unreachable = "NoSuchNode" if view.node == NOWHERE else UNREACHABLE[int(view.nodes.reach[view.node])]
-            claims: list[Claim] = [NotReached(why=why)]
+            claims: list[Claim] = [NotReached(why="NoSuchNode")]
+            if view.node != NOWHERE:
+                claims = [*without_asking(view.nodes, np.array([view.node]))]
             message = texts.queues.on_its_node(view.unit, view.where, claims)
             return HeldBack("Unschedulable", message, because=NobodyAsked(), claims=claims)
         if view.facts.preemption_policy == "Never":
@@ -104,7 +108,12 @@ class RequiredNodePolicy(BasePolicy):
         def rule(kind: str) -> Rule[QueueCandidate]:
             return lambda one: self._law(view, kind, one) if holds[kind](one) else None
 
-        return [rule(kind) for kind in holds]
+        whose = whose_rule(self._ledger.own(view.facts))
+        return [
+            *(rule(kind) for kind in holds if kind in _ABOUT_PLACE),
+            lambda one: whose(one.facts),
+            *(rule(kind) for kind in holds if kind not in _ABOUT_PLACE),
+        ]
 
     def _law(self, view: RequiredNodeView, kind: str, one: QueueCandidate) -> Reason:
         top = view.where if kind == "OtherNode" else ""

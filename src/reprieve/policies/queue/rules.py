@@ -1,7 +1,7 @@
 """Who may not be asked to leave by a pod in a queue: the laws about candidates, as rules over all pods at once.
 
 1. Who was not placed by queues is none of their business; and who goes only with its whole group stays, because queues
-   preempt single pods.
+   preempt single pods. Nor is another scheduler's pod asked where only own ones may be, nor what mirrors a static one.
 2. About its queue: the own one (law 3), outside the fence (law 7), preemption disabled, not over its guarantee (law 5),
    behind a priority fence (law 6).
 3. About itself: it must run on its node, leaves already, is of the same application (law 3), only shares the guarantee
@@ -15,7 +15,11 @@ from collections.abc import Callable
 import numpy as np
 
 from reprieve.engine.arrays import Mask
-from reprieve.engine.reasons import QueueLaw
+from reprieve.engine.nodes.pool import NodeRule, Ranked, Resident
+from reprieve.engine.nodes.table import NodeTable
+from reprieve.engine.nodes.units import Unit
+from reprieve.engine.nodes.whose import Own, whose_rules
+from reprieve.engine.reasons import QueueLaw, Reason
 from reprieve.model.resources import NOTHING
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.laws import NOBODY_GONE, Gone, falls_below
@@ -39,7 +43,7 @@ _ABOUT_UNITS: dict[str, Protects] = {
 class QueueRule:
     """One law, under the name that explanations quote."""
 
-    def __init__(self, kind: str, protects: Protects, reason: Callable[[str, PodFacts], QueueLaw]) -> None:
+    def __init__(self, kind: str, protects: Protects, reason: Callable[[str, PodFacts], Reason]) -> None:
         self.kind = kind
         self._protects = protects
         self._reason = reason
@@ -47,11 +51,13 @@ class QueueRule:
     def protects(self, pool: QueueColumns) -> Mask:
         return self._protects(pool)
 
-    def reason(self, unit: PodFacts) -> QueueLaw:
+    def reason(self, unit: PodFacts) -> Reason:
         return self._reason(self.kind, unit)
 
 
-def queue_rules(view: QueueView, columns: QueueColumns, standing: QueueStanding) -> list[QueueRule]:
+def queue_rules(
+    view: QueueView, columns: QueueColumns, standing: QueueStanding, own: Own | None = None
+) -> list[QueueRule]:
     """The rules for one claim, in the order in which they are asked."""
 
     def reason(kind: str, facts: PodFacts) -> QueueLaw:
@@ -63,8 +69,25 @@ def queue_rules(view: QueueView, columns: QueueColumns, standing: QueueStanding)
         top = view.claimed if kind == SAME_GUARANTEE and view.claimed is not None else view.top
         return QueueLaw(kind, queue.name, top.name, facts.priority, int(standing.bound[queue.number]))
 
-    masks = {**_ABOUT_UNITS, **_about_queues(columns, standing), **_about_pods(view, standing)}
-    return [QueueRule(kind, protects, reason) for kind, protects in masks.items()]
+    masks = {**_about_queues(columns, standing), **_about_pods(view, standing)}
+    return [
+        *(QueueRule(kind, protects, reason) for kind, protects in _ABOUT_UNITS.items()),
+        *(_whose(rule, view.nodes.table) for rule in whose_rules(view.nodes.table, own)),
+        *(QueueRule(kind, protects, reason) for kind, protects in masks.items()),
+    ]
+
+
+def _whose(rule: NodeRule, table: NodeTable) -> QueueRule:
+    """A rule over the table of nodes, for those who go one by one."""
+
+    def protects(pool: QueueColumns) -> Mask:
+        mask = rule.protects(Ranked(table, slice(0, table.size), table.depth))
+        return np.zeros(pool.column("queue").shape, dtype=np.bool_) if mask is None else mask
+
+    def reason(_: str, facts: PodFacts) -> Reason:
+        return rule.reason(Resident(Unit(table.units.of(facts), [facts]), facts))
+
+    return QueueRule(rule.name, protects, reason)
 
 
 def _about_queues(columns: QueueColumns, standing: QueueStanding) -> dict[str, Protects]:

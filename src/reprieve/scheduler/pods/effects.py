@@ -22,7 +22,7 @@ from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.group_conditions import GroupConditions
 from reprieve.scheduler.pods.writing import PodWriter
-from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.errors import Conflict, NotFound, TooManyRequests
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 from reprieve.texts import reasons as texts
@@ -85,11 +85,16 @@ class PodEffects:
     async def preempt(self, waiting: Preemptor, plan: Plan, hold: Hold, displaced: Iterable[PodFacts]) -> None:
         """Hold the place, take it from those who were nominated to it, then ask everybody in the plan to leave."""
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
+        await self._evictions.rehearse(hold)
         lead = await self._nominate_all(placed, plan, hold)
         await self._groups.unschedulable(waiting.unit, plan.message)
         for other in displaced:
             await self.give_up(other, loop.lost_nomination(other.unit, other.nominated, waiting.unit))
-        await self._evictions.evict(hold)
+        try:
+            await self._evictions.evict(hold)
+        except TooManyRequests:
+            await together(self.clear(self._pods.needed(facts)) for facts in placed)
+            raise
         await self._context.event(lead, "Normal", "Preempting", plan.message, decision=hold.decision)
 
     def hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
@@ -143,6 +148,14 @@ class PodEffects:
             changed = await self._say_unscheduled(record, plan.message)
             if changed is not None and facts is pods[0]:
                 await self._context.event(changed, "Warning", "FailedScheduling", plan.message, decision=decision)
+
+    async def refused_by_budget(self, pods: Sequence[PodFacts], message: str, decision: int) -> None:
+        """Say that a unit waits because a budget does not let its victims go now."""
+        for facts in pods:
+            record = self._pods.record(facts)
+            changed = await self._say_unscheduled(record, message) if record is not None else None
+            if changed is not None and facts is pods[0]:
+                await self._context.event(changed, "Warning", "FailedScheduling", message, decision=decision)
 
     async def _say_unscheduled(self, record: Record, message: str) -> Record | None:
         """Set the condition; nothing is written when it says the same already."""

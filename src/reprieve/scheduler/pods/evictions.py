@@ -3,6 +3,10 @@
 1. Every group that goes as a whole, then every victim is marked with the condition DisruptionTarget; only when all are,
    they are deleted gracefully, each by its uid. A victim that leaves already or is gone costs nothing.
 2. What fails is done again before anything else is decided for the same preemptor.
+3. Where budgets are respected, it is the server that keeps them: before anything is written, every eviction is
+   rehearsed, so that a budget which has changed since the decision stops it whole. Then victims leave by the Eviction
+   API, and are marked as they do. A budget that changes in the very moment between may still refuse a part: whoever was
+   told leaves, the promise is taken back, and after a back-off all is decided anew.
 """
 
 from reprieve.engine.holds import HeldVictim, Hold
@@ -13,7 +17,8 @@ from reprieve.model.names import UnitName
 from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.group_conditions import GroupConditions
 from reprieve.scheduler.pods.writing import PodWriter
-from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.errors import Conflict, NotFound, TooManyRequests
+from reprieve.stores.protocol import Rehearsing, Store
 from reprieve.stores.records import Record
 
 TARGET = "DisruptionTarget"
@@ -22,8 +27,10 @@ TARGET = "DisruptionTarget"
 class PodEvictions:
     """Tells the victims of holds to leave."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, respect: bool = False) -> None:
+        """`respect`: only as far as budgets allow it."""
         self._context = context
+        self._respect = respect
         self._writer = PodWriter(context)
         self._groups = GroupConditions(context)
         self._unfinished: dict[str, Hold] = {}
@@ -35,15 +42,49 @@ class PodEvictions:
         if hold is not None:
             await self.evict(hold)
 
+    async def rehearse(self, hold: Hold) -> None:
+        """Ask whether budgets let all victims go; raises `TooManyRequests` where they do not. Nobody is told."""
+        store = self._context.store
+        if self._respect and isinstance(store, Rehearsing):
+            rehearsal = store.rehearsal()
+            staying = [record for victim in hold.victims if (record := self._staying(victim)) is not None]
+            await together(_try_eviction(rehearsal, record) for record in staying)
+
     async def evict(self, hold: Hold) -> None:
         """Ask every victim of a hold to leave that has not been asked yet."""
         self._unfinished[hold.preemptor] = hold
         groups = {victim.group: victim.message for victim in hold.victims if victim.group and self._staying(victim)}
         await together(self._groups.preempted(UnitName(group), message) for group, message in groups.items())
-        await together(self._mark(victim) for victim in hold.victims)
-        await together(self._delete(victim, hold) for victim in hold.victims)
+        if self._respect:
+            await self._evict_within_budgets(hold)
+        else:
+            await together(self._mark(victim) for victim in hold.victims)
+            await together(self._delete(victim, hold) for victim in hold.victims)
         del self._unfinished[hold.preemptor]
         self._context.log.carried_out(hold)
+
+    async def _evict_within_budgets(self, hold: Hold) -> None:
+        try:
+            await together(self._evict(victim, hold) for victim in hold.victims)
+        except TooManyRequests:
+            del self._unfinished[hold.preemptor]  # to be decided anew, not done again
+            raise
+
+    async def _evict(self, victim: HeldVictim, hold: Hold) -> None:
+        """Marked afterwards, too: until then the mark would be a lie, and the server writes its own over it."""
+        record = self._staying(victim)
+        if record is None:
+            return
+        try:
+            leaving = await self._context.store.evict(record.name, record.namespace, uid=record.uid)
+        except (Conflict, NotFound):
+            return
+        self._context.log.told(hold, victim)
+        await self._context.event(record, "Normal", "Preempted", victim.message, decision=hold.decision)
+        try:
+            await self._writer.set_condition(leaving or record, TARGET, "True", PREEMPTION_BY_SCHEDULER, victim.message)
+        except (Conflict, NotFound):
+            self._context.mirror.absorb(record, gone=True)
 
     async def _mark(self, victim: HeldVictim) -> None:
         record = self._staying(victim)
@@ -80,13 +121,22 @@ class PodEvictions:
 
     def _told(self, victim: HeldVictim) -> bool:
         record = self._writer.find(victim.unit)
-        return record is None or record.uid != victim.uid or is_target(record)
+        if record is None or record.uid != victim.uid:
+            return True
+        return is_target(record) or "deletionTimestamp" in record.metadata
 
     async def unmark(self, record: Record, group: UnitName | None = None) -> None:
         """It need not go after all, nor its group with it: whoever asked is gone."""
         await self._writer.set_condition(record, TARGET, "False")
         if group:
             await self._groups.stays(group)
+
+
+async def _try_eviction(rehearsal: Store, record: Record) -> None:
+    try:
+        await rehearsal.evict(record.name, record.namespace, uid=record.uid)
+    except (Conflict, NotFound):
+        return  # it is not in the way any more
 
 
 def is_target(record: Record) -> bool:

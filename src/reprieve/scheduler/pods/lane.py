@@ -2,6 +2,7 @@
 
 1. However many pods of a group change together, the group is queued once.
 2. A group is tried again when itself changes, and when a pod leaves it: it may have been refused because of that one.
+3. A claim, or anything else about volumes, that has changed: whoever has such a claim is tried at once.
 """
 
 from collections.abc import Callable
@@ -11,11 +12,15 @@ from reprieve.engine.holds import hold_of
 from reprieve.manifests.kinds import (
     BUDGETS,
     CLUSTER_PROPAGATION_POLICIES,
+    CSI_NODES,
     NAMESPACES,
     NODES,
     PODS,
     PRIORITY_CLASSES,
     PROPAGATION_POLICIES,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+    VOLUMES,
 )
 from reprieve.manifests.propagation import selected_by
 from reprieve.manifests.resource import Resource
@@ -49,7 +54,7 @@ class PodLane(Lane):
         self._history = services.context.log.history
         self._pending = PendingUnits(services.policies, services.names)
         room = NodeRoom(services.policies, services.context.clock)
-        evictions = PodEvictions(services.context)
+        evictions = PodEvictions(services.context, respect=services.respects_budgets)
         effects = PodEffects(services.context, evictions)
         self._alike = AlikePods(services.queue, self._pending, room)
         self._place = PlacePods(services, self._pending, effects, evictions, room, self._alike)
@@ -68,6 +73,10 @@ class PodLane(Lane):
             NAMESPACES: self._looked_at,
             PROPAGATION_POLICIES: self._propagation,
             CLUSTER_PROPAGATION_POLICIES: self._propagation,
+            VOLUME_CLAIMS: self._volume_claim,
+            VOLUMES: self._volumes,
+            STORAGE_CLASSES: self._volumes,
+            CSI_NODES: self._volumes,
         }
 
     async def turn(self, unit: str) -> None:
@@ -142,6 +151,8 @@ class PodLane(Lane):
         left = {old, nomination_of(seen.old)} - {new, nomination_of(seen.new), ""}
         for node in left:
             self._wakeups.freed(node)
+        if left and seen.old is not None:
+            self._release_claims(seen.old)
         if seen.old is not None and new == nomination_of(seen.old) != "" and _reserves(seen.old):
             self._wakeups.freed(new)  # what was held against everybody is now one pod among others
         for node in {new, nomination_of(seen.new)} - {old, nomination_of(seen.old), ""}:
@@ -151,6 +162,16 @@ class PodLane(Lane):
             self._wakeups.everybody()
         if new and (new != old or different):
             self._wakeups.neighbours()
+
+    def _release_claims(self, record: Record) -> None:
+        """What only one pod may have is free again, wherever the next one is to run."""
+        names = [
+            volume.persistent_volume_claim.claim_name
+            for volume in record.manifest.spec.volumes
+            if volume.persistent_volume_claim is not None
+        ]
+        for name in names:
+            self._changed |= dict.fromkeys(self._pending.with_claims(record.namespace, name))
 
     def _node(self, seen: Seen) -> None:
         if seen.new is None:
@@ -167,6 +188,13 @@ class PodLane(Lane):
         """Groups only name theirs: each may have another rank now. And whoever is on a node may tolerate less."""
         self._wakeups.everybody()
         self._changed |= dict.fromkeys(unit for unit in self._pending if kind_of(unit) != PODS.kind)
+
+    def _volume_claim(self, seen: Seen) -> None:
+        namespace, name = seen.record.key
+        self._changed |= dict.fromkeys(self._pending.with_claims(namespace, name))
+
+    def _volumes(self, _: Seen) -> None:
+        self._changed |= dict.fromkeys(self._pending.with_claims())
 
     def _group(self, seen: Seen) -> None:
         """Its own units; where it is decided over in another way, its pods on nodes may be easier to preempt, too."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import Key, UnitName, kind_of, parts_of, unit_name
 from reprieve.model.rank import Rank
@@ -28,6 +29,8 @@ class PendingUnits:
         self._members: dict[str, dict[Key, None]] = {}
         self._nominated: dict[str, dict[Key, None]] = {}
         self._place_of: dict[Key, str] = {}
+        self._claiming: dict[Key, None] = {}
+        """Pods that wait and mind volumes."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -48,6 +51,9 @@ class PendingUnits:
         if after:
             self._unit_of[key] = after
             self._members.setdefault(after, {})[key] = None
+        self._claiming.pop(key, None)
+        if after and facts is not None and storage_shape(facts):
+            self._claiming[key] = None
         self._note_nomination(key, facts)
         return before, after
 
@@ -107,6 +113,12 @@ class PendingUnits:
     def own_nominated_to(self, node: str) -> list[PodFacts]:
         """Those of them that are this scheduler's to place: nobody else's nomination is touched."""
         return [facts for facts in self.nominated_to(node) if self.mine(facts.pod)]
+
+    def with_claims(self, namespace: str = "", name: str = "") -> list[str]:
+        """The units of pods that mind volumes or, where a claim is named, have that one."""
+        pods = (self._world.pods[key] for key in self._claiming if key in self._world.pods)
+        asked = (facts for facts in pods if not name or (facts.key[0] == namespace and name in facts.claims))
+        return list(dict.fromkeys(map(self.unit_of, asked)))
 
     def of_group(self, kind: str, namespace: str, name: str) -> Sequence[str]:
         """The units that are a group or a part of it: the pod group itself, those of a Workload, those below."""

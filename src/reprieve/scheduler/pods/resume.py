@@ -6,7 +6,7 @@
    the place can still be had and the victims still rank below.
 3. A group of which a part is bound gets the rest of its places, where its pods still fit; before anything is decided.
 4. A group that leaves as a whole, and of which a part has left, leaves. Anybody else who was marked for a preemptor
-   that is gone stays.
+   that is gone stays. Another scheduler's pods are left as they are: it may be in the middle of preempting them itself.
 5. A group that has all its places says so.
 """
 
@@ -26,7 +26,7 @@ from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions, is_target
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
-from reprieve.stores.errors import Conflict, NotFound
+from reprieve.stores.errors import Conflict, NotFound, TooManyRequests
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts
@@ -61,8 +61,8 @@ class ResumePods:
         for record in self._mirror.all(PODS):
             try:
                 await work(record)
-            except (Conflict, NotFound) as refused:
-                _log.info("%s has changed meanwhile: %s", record.unit, refused)
+            except (Conflict, NotFound, TooManyRequests) as refused:
+                _log.info("what was begun with %s is not finished: %s", record.unit, refused)
 
     # Holds
 
@@ -118,7 +118,7 @@ class ResumePods:
         if not is_target(record) or "deletionTimestamp" in record.metadata or self._held_by_somebody(record):
             return
         facts = self._mirror.world.pods.get(record.key)
-        if facts is None or not facts.node:
+        if facts is None or not facts.node or not self._pending.mine(facts.pod):
             return
         if is_broken(facts, self._units, self._mirror.world.pods.values()):
             message = loop.rest_of_its_group(self._units.of(facts).group or facts.unit)

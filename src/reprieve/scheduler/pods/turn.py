@@ -5,7 +5,8 @@
 2. Whoever loses its nomination to this unit has its turn at once. Of a group, the whole group does: its places were
    chosen together.
 3. Of a group that was placed in part, the rest has its turn at once, too, and says why it waits.
-4. While what was decided for a unit is on its way to the store, nothing else is decided for it.
+4. What a budget refuses is decided again after a back-off, and the unit says that it waits for that.
+5. While what was decided for a unit is on its way to the store, nothing else is decided for it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,7 +26,7 @@ from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
-from reprieve.stores.errors import Conflict
+from reprieve.stores.errors import Conflict, TooManyRequests
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts, microseconds
 
@@ -157,7 +158,12 @@ class PlacePods:
         assumed = Assumed(self._services.context)
 
         async def work() -> None:
-            await self._effects.preempt(waiting, plan, hold, displaced)
+            try:
+                await self._effects.preempt(waiting, plan, hold, displaced)
+            except TooManyRequests as refused:
+                message = loop.budget_refuses(waiting.unit, refused.message)
+                await self._effects.refused_by_budget(waiting.pods, message, number)
+                raise
             self._log.acted(plan, number, _placed(waiting, plan))
 
         if self._writes.in_parallel:
@@ -189,7 +195,7 @@ class PlacePods:
 
     async def _dissolve(self, gang: Gang) -> None:
         message = loop.group_dissolved(gang.name)
-        alone = left_alone(gang)
+        alone = [facts for facts in left_alone(gang) if self._pending.mine(facts.pod)]
         if alone:
             victims = [HeldVictim(unit=facts.unit, uid=facts.pod.metadata.uid, message=message) for facts in alone]
             await self._evictions.evict(Hold(preemptor=gang.name, victims=tuple(victims)))

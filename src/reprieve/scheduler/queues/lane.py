@@ -21,7 +21,9 @@ class QueueLimitLane(Lane):
         self._queues: QueueEntry = services.policies[QueueEntry.name]
         self._queue = services.queue
         self._configurations = QueueConfigurations(services.context, services.world, writes=not services.shadow)
-        self._enforce = EnforceLimits(services, self._configurations, PodEvictions(services.context))
+        self._enforce = EnforceLimits(
+            services, self._configurations, PodEvictions(services.context, respect=services.respects_budgets)
+        )
 
     async def turn(self, unit: str) -> None:  # noqa: ARG002 - there is but one
         await self._enforce.turn()

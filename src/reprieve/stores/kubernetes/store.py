@@ -14,6 +14,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -53,11 +54,18 @@ class KubernetesStore:
         self._requests = requests
         self._check = check
         self.discovery = Discovery(requests)
+        self._dry_run = False
         self._last = 0
         """The last version that a list has told of."""
         self._listed: set[Resource] = set()
         self._forbidden: set[Resource] = set()
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
+
+    def rehearsal(self) -> "KubernetesStore":
+        """This store for a dry run: the server answers a write as it would, and changes nothing."""
+        other = copy(self)
+        other._dry_run = True
+        return other
 
     async def close(self) -> None:
         await self._requests.close()
@@ -195,6 +203,8 @@ class KubernetesStore:
     async def _send(self, method: str, path: str, **options: Any) -> bytes:
         if method != "GET":
             self._check()
+            if self._dry_run:
+                options["query"] = {**(options.get("query") or {}), "dryRun": "All"}
         return await self._requests.send(method, path, **options)
 
     async def _write(

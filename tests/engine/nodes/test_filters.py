@@ -67,7 +67,7 @@ def field(operator: str, *values: str) -> Dict:
         ([{}], set()),
         ([], set()),
     ],
-    ids=str,
+    ids=lambda each: str(sorted(each)) if isinstance(each, set) else str(each),
 )
 def test_a_node_selector_means_the_nodes_of_any_of_its_terms(terms: list[Dict], want: set[str]) -> None:
     table = table_of(*NODES)

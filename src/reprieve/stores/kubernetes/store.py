@@ -53,7 +53,8 @@ class KubernetesStore:
         self.discovery = Discovery(requests)
         self._last = 0
         """The last version that a list has told of."""
-        self._forbidden: set[Resource] = set()
+        self.forbidden: set[Resource] = set()
+        """Kinds that we turned out to have no right to list."""
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
 
     async def close(self) -> None:
@@ -72,9 +73,9 @@ class KubernetesStore:
         except Forbidden as error:
             if resource in _NEEDED:
                 raise
-            if resource not in self._forbidden:
+            if resource not in self.forbidden:
                 _log.warning("no right to list %s: none of them count. %s", resource, error)
-                self._forbidden.add(resource)
+                self.forbidden.add(resource)
             return Listing([], self._last)
 
     async def _pages(self, resource: Resource, api_version: str, path: str, query: dict[str, str]) -> Listing:
@@ -100,7 +101,7 @@ class KubernetesStore:
         self, resource: Resource, since: int, namespace: str = "", *, signal: asyncio.Event | None = None
     ) -> Watch:
         watch = ServerWatch(signal)
-        if resource in self._forbidden:
+        if resource in self.forbidden:
             return watch
         follower = Follower(self._requests, self.discovery, resource, namespace)
         watch.task = asyncio.create_task(follower.run(watch, since), name=f"watch {resource}")

@@ -132,9 +132,7 @@ def test_what_waits_for_no_place_is_a_mistake_with_a_hint(reader: Onlooker, tmp_
     )
 
 
-def test_plan_compares_before_and_after_a_change(
-    reader: Onlooker, namespace: str, full_node: str, tmp_path: Path
-) -> None:
+def test_plan_compares_before_and_after_a_change(reader: Onlooker, full_node: str, tmp_path: Path) -> None:
     assert full_node
     done = reader("plan", "--change", written(tmp_path, pod("new", cpu="4", priorityClassName="context-high")))
     assert done.code == 0, done.stderr
@@ -153,7 +151,7 @@ def test_explain_says_why_a_pod_of_the_cluster_waits(
     )
     assert reader("explain", "big").lines[0] == done.lines[0]
     spared = reader("explain", "pod/big", "-n", namespace, "--why-not", "pod/old")
-    assert f"Pod/{namespace}/old makes way" in spared.stdout
+    assert f"Pod/{namespace}/old does make way" in spared.stdout
     assert reader.writes() == []
 
 

@@ -1,0 +1,131 @@
+"""One decision of another scheduler, as far as it is known, and the own one: collected, then compared."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.plan import Plan
+from reprieve.engine.steps import TIE_BREAK
+from reprieve.model.names import parts_of
+from reprieve.policies.registry import Preemptor
+from reprieve.scheduler.history.comparisons import Answer, Comparison
+from reprieve.stores.records import Record
+from reprieve.texts.reasons import chosen
+from reprieve.world import World
+
+
+@dataclass
+class Mark:
+    """A victim of another scheduler."""
+
+    before: Record
+    """As it was before it was marked."""
+    now: Record | None
+    """As it is; None: gone."""
+    at: float
+
+    @property
+    def node(self) -> str:
+        name: str = self.before.manifest.spec.node_name
+        return name
+
+    @property
+    def unit(self) -> str:
+        return self.before.unit
+
+
+class Case:
+    """Results, by what the other one did:
+
+    - with victims: `agreed`; `equal_node`, another node that costs the same; `equal_victims`, others of the same node
+      that nothing tells apart; `other_node`; `other_victims`; `not_preempted`, where nobody would have had to go, or
+      nothing would have helped;
+    - without victims: `placed` on the same node; `placed_elsewhere`; `preempted`, where others would have had to go;
+      `not_placed`.
+    """
+
+    def __init__(self, preemptor: Preemptor, plan: Plan, nodes: NodeLedger, now: float) -> None:
+        """To be made while the world is the one that was decided over."""
+        self.unit = preemptor.unit
+        self.members = frozenset(facts.unit for facts in preemptor.pods) or frozenset({preemptor.unit})
+        self._plan = plan
+        self._equals = plan.equals() if plan.criterion == TIE_BREAK else frozenset()
+        # Who leaves already need not be told: neither of the two does.
+        self._own_victims = {victim.unit for victim in plan.victims if not _is_leaving(nodes.world, victim.unit)}
+        self._as_important = _as_important(nodes, plan)
+        self.nodes: dict[str, str] = {}
+        self._bound: set[str] = set()
+        self._victims: dict[str, Mark] = {}
+        self.last = self._began = now
+
+    def began(self) -> float:
+        return self._began
+
+    @property
+    def is_alone(self) -> bool:
+        return len(self.members) == 1
+
+    def waits_on(self, node: str) -> bool:
+        return any(place == node and pod not in self._bound for pod, place in self.nodes.items())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more can come: all are on their nodes."""
+        return self._bound >= self.members
+
+    def place(self, pod: str, node: str, now: float, *, bound: bool) -> None:
+        self.nodes[pod] = node
+        self.last = now
+        if bound:
+            self._bound.add(pod)
+
+    def add_victim(self, mark: Mark, now: float) -> None:
+        self._victims[mark.unit] = mark
+        self.last = now
+
+    def compared(self) -> Comparison:
+        plan = self._plan
+        sentences = [plan.message, *([chosen(plan.domain, plan.criterion)] if plan.outcome == "Preempt" else [])]
+        own = Answer(
+            {str(pod): node for pod, node in plan.placement.items()}, sorted(self._own_victims), _text(sentences)
+        )
+        other = Answer(self.nodes, sorted(self._victims))
+        return Comparison(self.unit, plan.policy, self._result(), own, other)
+
+    def _result(self) -> str:
+        plan, victims = self._plan, set(self._victims)
+        if plan.outcome in ("Wait", "Unschedulable"):
+            return "not_preempted" if victims else "not_placed"
+        same_nodes = sorted(plan.placement[pod] for pod in plan.placement if pod in self.nodes) == sorted(
+            self.nodes.values()
+        )
+        if not victims:
+            return "preempted" if self._own_victims else "placed" if same_nodes else "placed_elsewhere"
+        if not self._own_victims:
+            return "not_preempted"
+        if same_nodes:
+            return "agreed" if victims == self._own_victims else self._same_node(victims)
+        return "equal_node" if set(self.nodes.values()) <= self._equals else "other_node"
+
+    def _same_node(self, victims: set[str]) -> str:
+        """Whether only the order among equals made the difference."""
+        different = victims ^ self._own_victims
+        alone = [unit for unit in different if self._as_important.get(unit, 0) == 1]
+        return "other_victims" if alone or not different <= self._as_important.keys() else "equal_victims"
+
+
+def _is_leaving(world: World, unit: str) -> bool:
+    facts = world.pods.get(parts_of(unit).key)
+    return facts is not None and facts.pod.terminating
+
+
+def _as_important(nodes: NodeLedger, plan: Plan) -> dict[str, int]:
+    """For each pod of the chosen nodes, how many there are as important as it is, itself among them."""
+    chosen_nodes = {nodes.index(name) for name in plan.placement.values()} if plan.victims else set()
+    there = [facts for node in chosen_nodes for share in nodes.table.residents[node] for facts in share.pods]
+    ranks = Counter((facts.node, facts.priority, facts.start) for facts in there)
+    return {facts.unit: ranks[facts.node, facts.priority, facts.start] for facts in there}
+
+
+def _text(sentences: list[str]) -> str:
+    return " ".join(sentence if sentence.endswith(".") else f"{sentence}." for sentence in sentences if sentence)

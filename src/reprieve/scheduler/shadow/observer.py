@@ -1,0 +1,195 @@
+"""Sees another scheduler decide, and decides the same over the world as that one had it.
+
+What another scheduler decided shows in the objects: a pod gets a node, or is nominated to one, and its victims get the
+condition DisruptionTarget before they are deleted.
+
+1. The own decision is made when the first of this arrives, before the world has it: all that was decided earlier is
+   there, nothing of what follows from this decision is.
+2. Victims may be marked before their preemptor is nominated. Marks of which nobody knows yet whose they are do not
+   count in an own decision: for that moment these pods are as they were before.
+3. A mark belongs to the unit that is nominated to the victim's node, of several to the one nominated last.
+4. A unit's case is closed when nothing more of it has come for a while, or when it is on its node: then both answers
+   are compared.
+5. Where it cannot be known what was there before, because a pod is found decided on after watching was interrupted,
+   nothing is compared: that is late. What was decided before anybody looked is nobody's business.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+
+from reprieve.manifests.kinds import PODS
+from reprieve.manifests.pods import Pod
+from reprieve.model.clock import Clock
+from reprieve.model.names import Key
+from reprieve.policies.registry import Asked, NothingToDecide, Policies
+from reprieve.scheduler.history import History
+from reprieve.scheduler.history.comparisons import NOT_COMPARED, Answer, Comparison
+from reprieve.scheduler.metrics import Metrics
+from reprieve.scheduler.mirror import Seen
+from reprieve.scheduler.shadow.cases import Case, Mark
+from reprieve.stores.records import Record
+from reprieve.world import World, microseconds
+
+_log = logging.getLogger(__name__)
+
+_QUIET_SECONDS = 2.0
+_FORGET_SECONDS = 10.0
+"""A mark that is nobody's for so long was made for somebody who is not this one's to look at."""
+
+
+class Observer:
+    """`elapsed` is a clock that nobody can set."""
+
+    def __init__(
+        self,
+        world: World,
+        policies: Policies,
+        names: frozenset[str],
+        history: History,
+        metrics: Metrics,
+        clock: Clock,
+        elapsed: Callable[[], float],
+    ) -> None:
+        self._world = world
+        self._policies = policies
+        self._names = names
+        self._history = history
+        self._metrics = metrics
+        self._clock = clock
+        self._elapsed = elapsed
+        self._cases: dict[str, Case] = {}
+        self._marks: dict[Key, Mark] = {}
+        """Victims of which it is not known yet whose they are."""
+        self._began = False
+
+    def before(self, seen: Seen, listed: bool) -> None:
+        """A change that the world does not have yet. Whatever goes wrong here concerns nobody else."""
+        if seen.resource != PODS:
+            return
+        try:
+            self._see(seen.old, seen.new, listed=listed)
+        except Exception:
+            _log.exception("what another scheduler decided about %s could not be compared", seen.record.unit)
+
+    def settle(self) -> None:
+        """All that has come so far has been seen: close what is complete."""
+        self._began = True
+        now = self._elapsed()
+        for case in [case for case in self._cases.values() if case.last + _QUIET_SECONDS <= now]:
+            self._close(case)
+        self._marks = {key: mark for key, mark in self._marks.items() if mark.at + _FORGET_SECONDS > now}
+
+    def due_in(self) -> float:
+        """Seconds until there is something to close; infinite: there is nothing."""
+        first = min((case.last + _QUIET_SECONDS for case in self._cases.values()), default=inf)
+        return max(0.0, first - self._elapsed())
+
+    # What is seen
+
+    def _see(self, old: Record | None, new: Record | None, *, listed: bool) -> None:
+        record = new or old
+        assert record is not None  # noqa: S101 - a change is of something
+        if record.key in self._marks:
+            self._marks[record.key].now = new
+        if new is None:
+            return
+        if new.manifest.preempted_by_scheduler and not (old is not None and old.manifest.preempted_by_scheduler):
+            self._see_mark(old, new)
+        place = _place(new.manifest)
+        if place and place != (_place(old.manifest) if old is not None else "") and self._mine(new.manifest):
+            self._see_place(old, new, place, listed=listed)
+
+    def _mine(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name in self._names
+
+    def _see_mark(self, old: Record | None, new: Record) -> None:
+        node = new.manifest.spec.node_name
+        if old is None or not node:
+            return
+        now = self._elapsed()
+        mark = Mark(old, new, now)
+        # Of several that wait for a place there, the one nominated last.
+        case = max((each for each in self._cases.values() if each.waits_on(node)), key=Case.began, default=None)
+        if case is not None:
+            case.add_victim(mark, now)
+        else:
+            self._marks[new.key] = mark
+
+    def _see_place(self, old: Record | None, new: Record, place: str, *, listed: bool) -> None:
+        known = self._case_of(new.unit)
+        bound = bool(new.manifest.spec.node_name)
+        if known is not None and (known.nodes.get(new.unit) == place or not known.is_alone):
+            known.place(new.unit, place, self._elapsed(), bound=bound)
+        elif listed:
+            if self._began:
+                self._is_late(new)
+        elif old is None:
+            return  # it was made with its node, by somebody who is no scheduler
+        elif old.manifest.status.nominated_node_name != place:
+            known = self._open(new, place, bound=bound)
+        if known is not None:
+            self._claim(known, place)
+            if known.is_complete:
+                self._close(known)
+
+    def _case_of(self, pod: str) -> Case | None:
+        return next((case for case in self._cases.values() if pod in case.members), None)
+
+    def _is_late(self, pod: Record) -> None:
+        nothing = Answer()
+        placed = Answer({pod.unit: _place(pod.manifest)})
+        self._keep(Comparison(pod.unit, "pod", NOT_COMPARED, nothing, placed))
+
+    # Cases
+
+    def _open(self, pod: Record, place: str, *, bound: bool) -> Case | None:
+        with self._without_marks():
+            try:
+                preemptor = self._policies.find(Asked("Pod", pod.namespace, pod.name))
+            except NothingToDecide:
+                preemptor = None
+            if preemptor is None:
+                return None
+            plan = self._policies.decide(preemptor, microseconds(self._clock()))
+            case = Case(preemptor, plan, self._policies.nodes, self._elapsed())
+        before = self._cases.get(case.unit)
+        if before is not None:
+            self._close(before)
+        self._cases[case.unit] = case
+        case.place(pod.unit, place, self._elapsed(), bound=bound)
+        return case
+
+    def _claim(self, case: Case, node: str) -> None:
+        """The marks on its node are this unit's."""
+        for key, mark in list(self._marks.items()):
+            if mark.node == node:
+                case.add_victim(self._marks.pop(key), self._elapsed())
+
+    def _close(self, case: Case) -> None:
+        del self._cases[case.unit]
+        self._keep(case.compared())
+
+    def _keep(self, made: Comparison) -> None:
+        self._metrics.compared(made.policy, made.result)
+        self._history.compared(made)
+
+    @contextmanager
+    def _without_marks(self) -> Iterator[None]:
+        """The world as it was before anybody was marked of whom it is not known yet whose victim it is."""
+        for mark in self._marks.values():
+            self._world.put(mark.before.manifest)
+        try:
+            yield
+        finally:
+            for mark in self._marks.values():
+                if mark.now is not None:
+                    self._world.put(mark.now.manifest)
+                else:
+                    self._world.delete(Pod, mark.before.name, mark.before.namespace)
+
+
+def _place(pod: Pod) -> str:
+    """The node that a pod is on, or is to go to."""
+    return pod.spec.node_name or ("" if pod.terminating else pod.status.nominated_node_name)

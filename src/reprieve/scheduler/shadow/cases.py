@@ -1,6 +1,7 @@
 """One decision of another scheduler, as far as it is known, and the own one: collected, then compared."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reprieve.engine.nodes.ledger import NodeLedger
@@ -22,6 +23,7 @@ class Mark:
     """As it was before it was marked."""
     now: Record | None
     """As it is; None: gone."""
+    priority: int
     at: float
 
     @property
@@ -53,47 +55,41 @@ class Case:
         # Who leaves already need not be told: neither of the two does.
         self._own_victims = {victim.unit for victim in plan.victims if not _is_leaving(nodes.world, victim.unit)}
         self._as_important = _as_important(nodes, plan)
+        self._priority = preemptor.priority
         self.nodes: dict[str, str] = {}
-        self._bound: set[str] = set()
-        self._victims: dict[str, Mark] = {}
-        self.last = self._began = now
-
-    def began(self) -> float:
-        return self._began
+        self._promised: set[str] = set()
+        """Nodes on which a place is, or was, waited for."""
+        self.began = self.last = now
 
     @property
     def is_alone(self) -> bool:
         return len(self.members) == 1
 
-    def waits_on(self, node: str) -> bool:
-        return any(place == node and pod not in self._bound for pod, place in self.nodes.items())
-
     @property
-    def is_complete(self) -> bool:
-        """Whether nothing more can come: all are on their nodes."""
-        return self._bound >= self.members
+    def needs_nobody(self) -> bool:
+        """Whether all went to their nodes at once, so that nobody had to go."""
+        return self.nodes.keys() >= self.members and not self._promised
 
     def place(self, pod: str, node: str, now: float, *, bound: bool) -> None:
         self.nodes[pod] = node
         self.last = now
-        if bound:
-            self._bound.add(pod)
+        if not bound:
+            self._promised.add(node)
 
-    def add_victim(self, mark: Mark, now: float) -> None:
-        self._victims[mark.unit] = mark
-        self.last = now
+    def may_have(self, mark: Mark) -> bool:
+        """Whether a victim can be this unit's."""
+        return mark.node in self._promised and mark.priority < self._priority and mark.unit not in self.members
 
-    def compared(self) -> Comparison:
-        plan = self._plan
+    def compared(self, marks: Iterable[Mark]) -> Comparison:
+        """`marks`: the victims that are this unit's."""
+        plan, victims = self._plan, {mark.unit for mark in marks}
         sentences = [plan.message, *([chosen(plan.domain, plan.criterion)] if plan.outcome == "Preempt" else [])]
-        own = Answer(
-            {str(pod): node for pod, node in plan.placement.items()}, sorted(self._own_victims), _text(sentences)
-        )
-        other = Answer(self.nodes, sorted(self._victims))
-        return Comparison(self.unit, plan.policy, self._result(), own, other)
+        placement = {str(pod): node for pod, node in plan.placement.items()}
+        own = Answer(placement, sorted(self._own_victims), _text(sentences))
+        return Comparison(self.unit, plan.policy, self._result(victims), own, Answer(self.nodes, sorted(victims)))
 
-    def _result(self) -> str:
-        plan, victims = self._plan, set(self._victims)
+    def _result(self, victims: set[str]) -> str:
+        plan = self._plan
         if plan.outcome in ("Wait", "Unschedulable"):
             return "not_preempted" if victims else "not_placed"
         same_nodes = sorted(plan.placement[pod] for pod in plan.placement if pod in self.nodes) == sorted(

@@ -7,9 +7,9 @@ condition DisruptionTarget before they are deleted.
    there, nothing of what follows from this decision is.
 2. Victims may be marked before their preemptor is nominated. Marks of which nobody knows yet whose they are do not
    count in an own decision: for that moment these pods are as they were before.
-3. A mark belongs to the unit that is nominated to the victim's node, of several to the one nominated last.
-4. A unit's case is closed when nothing more of it has come for a while, or when it is on its node: then both answers
-   are compared.
+3. Nothing says for whom a victim has to go. It is for a unit of higher priority that is nominated to the victim's node;
+   of several, for the one that was nominated at the nearest moment, before or after.
+4. A unit's case is closed when nothing more of it has come for a while: then both answers are compared.
 5. Where it cannot be known what was there before, because a pod is found decided on after watching was interrupted,
    nothing is compared: that is late. What was decided before anybody looked is nobody's business.
 """
@@ -35,8 +35,8 @@ from reprieve.world import World, microseconds
 _log = logging.getLogger(__name__)
 
 _QUIET_SECONDS = 2.0
-_FORGET_SECONDS = 10.0
-"""A mark that is nobody's for so long was made for somebody who is not this one's to look at."""
+_NEAR_SECONDS = 1.5
+"""So long before or after a nomination its victims may be marked."""
 
 
 class Observer:
@@ -61,7 +61,7 @@ class Observer:
         self._elapsed = elapsed
         self._cases: dict[str, Case] = {}
         self._marks: dict[Key, Mark] = {}
-        """Victims of which it is not known yet whose they are."""
+        """Victims of cases that are not closed yet, or of nobody who is known."""
         self._began = False
 
     def before(self, seen: Seen, listed: bool) -> None:
@@ -79,7 +79,7 @@ class Observer:
         now = self._elapsed()
         for case in [case for case in self._cases.values() if case.last + _QUIET_SECONDS <= now]:
             self._close(case)
-        self._marks = {key: mark for key, mark in self._marks.items() if mark.at + _FORGET_SECONDS > now}
+        self._marks = {key: mark for key, mark in self._marks.items() if self._counts(mark, now)}
 
     def due_in(self) -> float:
         """Seconds until there is something to close; infinite: there is nothing."""
@@ -105,17 +105,13 @@ class Observer:
         return pod.spec.scheduler_name in self._names
 
     def _see_mark(self, old: Record | None, new: Record) -> None:
-        node = new.manifest.spec.node_name
-        if old is None or not node:
+        facts = self._world.pods.get(new.key)
+        if old is None or facts is None or not facts.node:
             return
-        now = self._elapsed()
-        mark = Mark(old, new, now)
-        # Of several that wait for a place there, the one nominated last.
-        case = max((each for each in self._cases.values() if each.waits_on(node)), key=Case.began, default=None)
+        mark = self._marks[new.key] = Mark(old, new, facts.priority, self._elapsed())
+        case = self._case_with(mark)
         if case is not None:
-            case.add_victim(mark, now)
-        else:
-            self._marks[new.key] = mark
+            case.last = mark.at
 
     def _see_place(self, old: Record | None, new: Record, place: str, *, listed: bool) -> None:
         known = self._case_of(new.unit)
@@ -129,10 +125,8 @@ class Observer:
             return  # it was made with its node, by somebody who is no scheduler
         elif old.manifest.status.nominated_node_name != place:
             known = self._open(new, place, bound=bound)
-        if known is not None:
-            self._claim(known, place)
-            if known.is_complete:
-                self._close(known)
+        if known is not None and known.needs_nobody:
+            self._close(known)
 
     def _case_of(self, pod: str) -> Case | None:
         return next((case for case in self._cases.values() if pod in case.members), None)
@@ -145,7 +139,7 @@ class Observer:
     # Cases
 
     def _open(self, pod: Record, place: str, *, bound: bool) -> Case | None:
-        with self._without_marks():
+        with self._without(self._marks_of_nobody(place)):
             try:
                 preemptor = self._policies.find(Asked("Pod", pod.namespace, pod.name))
             except NothingToDecide:
@@ -161,33 +155,53 @@ class Observer:
         case.place(pod.unit, place, self._elapsed(), bound=bound)
         return case
 
-    def _claim(self, case: Case, node: str) -> None:
-        """The marks on its node are this unit's."""
-        for key, mark in list(self._marks.items()):
-            if mark.node == node:
-                case.add_victim(self._marks.pop(key), self._elapsed())
+    def _case_with(self, mark: Mark) -> Case | None:
+        """Whose victim it is, as far as can be told now."""
+        near = [case for case in self._cases.values() if case.may_have(mark) and _apart(case, mark) <= _NEAR_SECONDS]
+        return min(near, key=lambda case: _apart(case, mark), default=None)
+
+    def _marks_of_nobody(self, place: str) -> list[Mark]:
+        """Those that may be for a unit that is nominated to a place right now, or for one of which nothing is known."""
+        now = self._elapsed()
+        owned = {key: self._case_with(mark) for key, mark in self._marks.items()}
+        return [
+            mark
+            for key, mark in self._marks.items()
+            if (case := owned[key]) is None or (mark.node == place and now - mark.at < _apart(case, mark))
+        ]
+
+    def _counts(self, mark: Mark, now: float) -> bool:
+        return now - mark.at <= _NEAR_SECONDS or self._case_with(mark) is not None
 
     def _close(self, case: Case) -> None:
+        victims = {key: mark for key, mark in self._marks.items() if self._case_with(mark) is case}
         del self._cases[case.unit]
-        self._keep(case.compared())
+        for key in victims:
+            del self._marks[key]
+        self._keep(case.compared(victims.values()))
 
     def _keep(self, made: Comparison) -> None:
         self._metrics.compared(made.policy, made.result)
         self._history.compared(made)
 
     @contextmanager
-    def _without_marks(self) -> Iterator[None]:
-        """The world as it was before anybody was marked of whom it is not known yet whose victim it is."""
-        for mark in self._marks.values():
+    def _without(self, marks: list[Mark]) -> Iterator[None]:
+        """The world as it was before these were marked."""
+        for mark in marks:
             self._world.put(mark.before.manifest)
         try:
             yield
         finally:
-            for mark in self._marks.values():
+            for mark in marks:
                 if mark.now is not None:
                     self._world.put(mark.now.manifest)
                 else:
                     self._world.delete(Pod, mark.before.name, mark.before.namespace)
+
+
+def _apart(case: Case, mark: Mark) -> float:
+    """Seconds between a nomination and a mark."""
+    return abs(case.began - mark.at)
 
 
 def _place(pod: Pod) -> str:

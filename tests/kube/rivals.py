@@ -24,6 +24,8 @@ ALL_NODES = {"percentageOfNodesToScore": 100}
 _CLASSES = {f"rival-{value}": value for value in (10, 20, 30, 40, 500, 600)}
 _LOW, _HIGH = list(_CLASSES)[:4], list(_CLASSES)[1:]
 _ATTEMPT_SECONDS = 10.0
+_MARKING_SECONDS = 0.3
+"""Victims are told some moments after their preemptor has its nomination."""
 
 
 class Shadow:
@@ -69,6 +71,7 @@ class Rivals:
         self._random = random.Random(seed)  # noqa: S311 - a test that can be repeated
         self._made = 0
         self._nodes: dict[str, int] = {}
+        self._uids: dict[str, str] = {}
         for name, value in _CLASSES.items():
             if admin.find("scheduling.k8s.io/v1", "PriorityClass", name) is None:
                 manifest = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
@@ -118,7 +121,7 @@ class Rivals:
         grace = self._random.choice((0, 1))
         wanted = pod(name, cpu=cpu, grace_seconds=grace, scheduler=scheduler, labels=labels, **spec)
         wanted["spec"]["priorityClassName"] = class_name
-        self._admin.create(wanted, self._namespace)
+        self._uids[self._admin.create(wanted, self._namespace)["metadata"]["uid"]] = name
         return name
 
     def challenge(self, *, wait: bool = True) -> str:
@@ -138,8 +141,17 @@ class Rivals:
             return True
         return any(each["reason"] == "Unschedulable" for each in found["status"].get("conditions", ()))
 
+    def victims(self) -> dict[str, set[str]]:
+        """Who made way for whom, as the events of kube-scheduler say."""
+        found: dict[str, set[str]] = {}
+        for event in self._admin.list("v1", "Event", self._namespace, fieldSelector="reason=Preempted"):
+            uid = event["message"].split()[3]
+            found.setdefault(self._uids[uid], set()).add(event["involvedObject"]["name"])
+        return found
+
     def settle(self, seconds: float = 5.0) -> None:
         """Until nobody is leaving any more."""
+        time.sleep(_MARKING_SECONDS)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             pods = self._admin.list("v1", "Pod", self._namespace)

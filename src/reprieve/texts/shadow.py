@@ -19,6 +19,7 @@ RESULTS: Mapping[str, str] = {
     "placed": "the same node, and nobody has to go",
     "placed_elsewhere": "another node, and nobody has to go",
     "not_placed": "it got a place; here there would have been none",
+    "unclear": "not compared: two preemptions on one node at once, and nothing says whose victims are whose",
     "late": "not compared: it was found decided on",
 }
 _PREEMPTIONS = ("agreed", "equal_node", "equal_victims", "other_victims", "other_node", "not_preempted")

@@ -14,7 +14,9 @@ from reprieve.scheduler.history.file import BATCH, HistoryFile
 _MOST = 20_000
 AGREED = ("agreed", "placed")
 """The results by which both did the same."""
-NOT_COMPARED = "late"
+LATE, UNCLEAR = "late", "unclear"
+_NOT_TOLD = (*AGREED, LATE, UNCLEAR)
+"""What is no disagreement: both did the same, or nobody knows."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -56,9 +58,9 @@ class Comparisons:
 def report(rows: Callable[..., list[tuple[Any, ...]]], limit: int) -> dict[str, Any]:
     """How often each result came up for each policy, and the last disagreements, newest first."""
     counted = rows("SELECT policy, result, count(*) FROM comparisons GROUP BY policy, result ORDER BY policy, result")
-    alike = ", ".join("?" for _ in (*AGREED, NOT_COMPARED))
-    query = f"SELECT at, body FROM comparisons WHERE result NOT IN ({alike}) ORDER BY id DESC LIMIT ?"  # noqa: S608
-    found = rows(query, *AGREED, NOT_COMPARED, limit)
+    marks = ", ".join("?" for _ in _NOT_TOLD)
+    query = f"SELECT at, body FROM comparisons WHERE result NOT IN ({marks}) ORDER BY id DESC LIMIT ?"  # noqa: S608
+    found = rows(query, *_NOT_TOLD, limit)
     return {
         "agreement": [{"policy": policy, "result": result, "count": count} for policy, result, count in counted],
         "disagreements": [{"at": at, **msgspec.json.decode(body)} for at, body in found],

@@ -9,10 +9,13 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.steps import TIE_BREAK
 from reprieve.model.names import parts_of
 from reprieve.policies.registry import Preemptor
-from reprieve.scheduler.history.comparisons import Answer, Comparison
+from reprieve.scheduler.history.comparisons import UNCLEAR, Answer, Comparison
 from reprieve.stores.records import Record
 from reprieve.texts.reasons import chosen
 from reprieve.world import World
+
+_BY_VICTIMS = ("other_victims", "equal_victims", "not_preempted", "preempted")
+"""Results that depend on whose victims are whose."""
 
 
 @dataclass
@@ -43,7 +46,8 @@ class Case:
       that nothing tells apart; `other_node`; `other_victims`; `not_preempted`, where nobody would have had to go, or
       nothing would have helped;
     - without victims: `placed` on the same node; `placed_elsewhere`; `preempted`, where others would have had to go;
-      `not_placed`.
+      `not_placed`;
+    - `unclear`, where it cannot be told whose victims those on its node were, and they are not the own ones.
     """
 
     def __init__(self, preemptor: Preemptor, plan: Plan, nodes: NodeLedger, now: float) -> None:
@@ -59,6 +63,8 @@ class Case:
         self.nodes: dict[str, str] = {}
         self._promised: set[str] = set()
         """Nodes on which a place is, or was, waited for."""
+        self.contested = False
+        """Whether another unit was nominated to one of its nodes at nearly the same time."""
         self.began = self.last = now
 
     @property
@@ -76,6 +82,9 @@ class Case:
         if not bound:
             self._promised.add(node)
 
+    def waits_on(self, node: str) -> bool:
+        return node in self._promised
+
     def may_have(self, mark: Mark) -> bool:
         """Whether a victim can be this unit's."""
         return mark.node in self._promised and mark.priority < self._priority and mark.unit not in self.members
@@ -86,7 +95,10 @@ class Case:
         sentences = [plan.message, *([chosen(plan.domain, plan.criterion)] if plan.outcome == "Preempt" else [])]
         placement = {str(pod): node for pod, node in plan.placement.items()}
         own = Answer(placement, sorted(self._own_victims), _text(sentences))
-        return Comparison(self.unit, plan.policy, self._result(victims), own, Answer(self.nodes, sorted(victims)))
+        result = self._result(victims)
+        if self.contested and result in _BY_VICTIMS:
+            result = UNCLEAR
+        return Comparison(self.unit, plan.policy, result, own, Answer(self.nodes, sorted(victims)))
 
     def _result(self, victims: set[str]) -> str:
         plan = self._plan

@@ -8,7 +8,8 @@ condition DisruptionTarget before they are deleted.
 2. Victims may be marked before their preemptor is nominated. Marks of which nobody knows yet whose they are do not
    count in an own decision: for that moment these pods are as they were before.
 3. Nothing says for whom a victim has to go. It is for a unit of higher priority that is nominated to the victim's node;
-   of several, for the one that was nominated at the nearest moment, before or after.
+   of several, for the one that was nominated at the nearest moment, before or after. Where that comes to another
+   answer than the own one, it may be the guess that is wrong: such a case is unclear.
 4. A unit's case is closed when nothing more of it has come for a while: then both answers are compared.
 5. Where it cannot be known what was there before, because a pod is found decided on after watching was interrupted,
    nothing is compared: that is late. What was decided before anybody looked is nobody's business.
@@ -23,9 +24,10 @@ from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import Clock
 from reprieve.model.names import Key
+from reprieve.policies.pod import PodEntry
 from reprieve.policies.registry import Asked, NothingToDecide, Policies
 from reprieve.scheduler.history import History
-from reprieve.scheduler.history.comparisons import NOT_COMPARED, Answer, Comparison
+from reprieve.scheduler.history.comparisons import LATE, Answer, Comparison
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.shadow.cases import Case, Mark
@@ -134,7 +136,7 @@ class Observer:
     def _is_late(self, pod: Record) -> None:
         nothing = Answer()
         placed = Answer({pod.unit: _place(pod.manifest)})
-        self._keep(Comparison(pod.unit, "pod", NOT_COMPARED, nothing, placed))
+        self._keep(Comparison(pod.unit, PodEntry.name, LATE, nothing, placed))
 
     # Cases
 
@@ -151,9 +153,16 @@ class Observer:
         before = self._cases.get(case.unit)
         if before is not None:
             self._close(before)
+        self._contest(case, place)
         self._cases[case.unit] = case
         case.place(pod.unit, place, self._elapsed(), bound=bound)
         return case
+
+    def _contest(self, case: Case, place: str) -> None:
+        """Victims there may be those of another unit."""
+        for other in self._cases.values():
+            if other.waits_on(place) and case.began - other.began <= 2 * _NEAR_SECONDS:
+                case.contested = other.contested = True
 
     def _case_with(self, mark: Mark) -> Case | None:
         """Whose victim it is, as far as can be told now."""

@@ -105,7 +105,14 @@ def reported(running: Shadow, reader: Onlooker, rivals: Rivals) -> Counter[str]:
     truth = rivals.victims()
     for each in httpx.get(f"{running.url}/shadow", params={"limit": "1000"}, trust_env=False).json()["disagreements"]:
         name = each["unit"].split("/")[2]
-        print("TRUTH", name, each["result"], sorted(truth.get(name, ())), [v.split("/")[2] for v in each["other"]["victims"]], [v.split("/")[2] for v in each["own"]["victims"]])
+        print(
+            "TRUTH",
+            name,
+            each["result"],
+            sorted(truth.get(name, ())),
+            [v.split("/")[2] for v in each["other"]["victims"]],
+            [v.split("/")[2] for v in each["own"]["victims"]],
+        )
     found = counts(running)
     figures = httpx.get(f"{running.url}/metrics", trust_env=False).text
     assert f'reprieve_shadow_agreement_total{{policy="pod",result="agreed"}} {found["agreed"]}.0' in figures

@@ -6,6 +6,7 @@ and tells which units that are.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
@@ -69,7 +70,8 @@ def _as_record(data: Data, records: Iterable[Record]) -> Record:
     unit = written_name(resource.kind, namespace, name)
     before = next((each for each in records if each.resource == resource and each.unit == unit), None)
     raw = msgspec.json.encode(data)
-    return Record(resource, raw, namespace=namespace, name=name, uid=before.uid if before else unit, version=0)
+    uid = before.uid if before is not None else str(uuid5(NAMESPACE_URL, unit))
+    return Record(resource, raw, namespace=namespace, name=name, uid=uid, version=0)
 
 
 def _is_template(owner: Record) -> bool:

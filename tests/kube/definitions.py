@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from reprieve.manifests.resource import Resource
@@ -46,7 +47,7 @@ def defined(admin: KubeClient, *resources: Resource) -> Iterator[None]:
     made = [admin.create(definition(resource))["metadata"]["name"] for resource in resources]
     try:
         for resource in resources:
-            until(lambda resource=resource: _is_served(admin, resource))
+            until(partial(_is_served, admin, resource))
         yield
     finally:
         for name in made:

@@ -19,13 +19,13 @@ _READING = ("get", "list", "watch")
 def allow_reading(admin: KubeClient, user: str = READER, rules: Sequence[dict[str, Any]] | None = None) -> None:
     """Give a user the right to read everything, or what `rules` say."""
     group = "rbac.authorization.k8s.io"
-    role = {
+    role: dict[str, Any] = {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRole",
         "metadata": {"name": f"read-only-{user}"},
         "rules": list(rules or [{"apiGroups": ["*"], "resources": ["*"], "verbs": _READ}]),
     }
-    binding = {
+    binding: dict[str, Any] = {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRoleBinding",
         "metadata": {"name": f"read-only-{user}"},
@@ -44,8 +44,8 @@ class Onlooker:
         self._proxy = proxy
         self.kubeconfig = str(kube.access.kubeconfig(user, server=proxy.url))
 
-    def __call__(self, verb: str, *arguments: str, **more: str) -> Done:
-        return call(verb, "--kubeconfig", self.kubeconfig, "--context", "test", *arguments, **more)
+    def __call__(self, verb: str, *arguments: str) -> Done:
+        return call(verb, "--kubeconfig", self.kubeconfig, "--context", "test", *arguments)
 
     def writes(self) -> list[tuple[str, str]]:
         """All that was asked for and was no reading."""

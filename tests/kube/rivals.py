@@ -24,8 +24,8 @@ ALL_NODES = {"percentageOfNodesToScore": 100}
 _CLASSES = {f"rival-{value}": value for value in (10, 20, 30, 40, 500, 600)}
 _LOW, _HIGH = list(_CLASSES)[:4], list(_CLASSES)[1:]
 _ATTEMPT_SECONDS = 10.0
-_MARKING_SECONDS = 0.3
-"""Victims are told some moments after their preemptor has its nomination."""
+_MARKING_SECONDS = 0.2
+"""Victims are told one after the other, some moments apart."""
 
 
 class Shadow:
@@ -141,6 +141,10 @@ class Rivals:
             return True
         return any(each["reason"] == "Unschedulable" for each in found["status"].get("conditions", ()))
 
+    def _is_bound(self, name: str) -> bool:
+        found = self._admin.find("v1", "Pod", name, self._namespace)
+        return found is None or bool(found["spec"].get("nodeName"))
+
     def victims(self) -> dict[str, set[str]]:
         """Who made way for whom, as the events of kube-scheduler say."""
         found: dict[str, set[str]] = {}
@@ -149,8 +153,11 @@ class Rivals:
             found.setdefault(self._uids[uid], set()).add(event["involvedObject"]["name"])
         return found
 
-    def settle(self, seconds: float = 5.0) -> None:
-        """Until nobody is leaving any more."""
+    def settle(self, name: str = "", seconds: float = 5.0) -> None:
+        """Until the victims of a pod have been told, if it is to have any, and nobody is leaving any more."""
+        found = self._admin.find("v1", "Pod", name, self._namespace) if name else None
+        if found is not None and found["status"].get("nominatedNodeName"):
+            until(lambda: name in self.victims() or self._is_bound(name), _ATTEMPT_SECONDS)
         time.sleep(_MARKING_SECONDS)
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import ssl
+import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ import pytest
 import yaml
 
 from tests.cli.running import call, until
+from tests.kube import certificates
 from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
 from tests.kube.conftest import MakeNode
@@ -83,6 +88,7 @@ def test_plan_says_who_would_make_way_for_a_job(
     assert {made["domain"] for made in decisions} == {full_node}
     victims = sorted(victim["unit"] for made in decisions for victim in made["victims"])
     assert victims == [f"Pod/{namespace}/old", f"Pod/{namespace}/young"]
+    assert done.stderr == ""
     assert reader.requests() > 0
     assert reader.writes() == []
 
@@ -201,8 +207,8 @@ def test_top_counts_what_the_cluster_has(reader: Onlooker, namespace: str, full_
 # What cannot be done is one line, and 2
 
 
-def refused(*arguments: str, **more: str) -> str:
-    done = call(*arguments, **more)
+def refused(*arguments: str, kubeconfig: str = "") -> str:
+    done = call(*arguments, KUBECONFIG=kubeconfig)
     assert done.code == 2, done.stdout + done.stderr
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
@@ -213,7 +219,7 @@ def refused(*arguments: str, **more: str) -> str:
 def test_a_context_that_leads_nowhere_is_one_line(kube: Cluster, tmp_path: Path, verb: tuple[str, ...]) -> None:
     good = kube.kubeconfig()
     missing = str(tmp_path / "none")
-    assert missing in refused(*verb, "--context", "prod", KUBECONFIG=missing)
+    assert missing in refused(*verb, "--context", "prod", kubeconfig=missing)
     assert "'prod'" in refused(*verb, "--context", "prod", "--kubeconfig", str(good))
     data = yaml.safe_load(good.read_text())
     data["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
@@ -234,6 +240,33 @@ def test_who_is_not_known_is_told_that_his_token_may_have_expired(kube: Cluster,
     place = tmp_path / "token"
     place.write_text(yaml.safe_dump(data))
     assert "401 Unauthorized" in refused("plan", "--kubeconfig", str(place))
+
+
+@pytest.fixture
+def expired(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates that are issued in this test were good until a moment ago."""
+    monkeypatch.setattr(certificates, "_LIFE", -timedelta(seconds=10))
+
+
+@pytest.mark.usefixtures("expired")
+def test_a_certificate_of_ours_that_has_expired_is_one_line(kube: Cluster) -> None:
+    assert "may have expired" in refused("plan", "--kubeconfig", str(kube.access.kubeconfig("late")))
+
+
+@pytest.mark.usefixtures("expired")
+def test_a_certificate_of_the_server_that_has_expired_is_one_line(kube: Cluster) -> None:
+    mine = kube.access.certificate("late-server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(mine.certificate, mine.key)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"https://127.0.0.1:{server.server_port}"
+        assert "certificate has expired" in refused("plan", "--kubeconfig", str(kube.access.kubeconfig(server=url)))
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_kinds_that_may_not_be_listed_count_as_absent_and_are_named(kube: Cluster, admin: KubeClient) -> None:

@@ -133,9 +133,9 @@ def test_the_order_in_which_effects_arrive_does_not_matter(victim_first: bool, n
 
     async def story(plane: Plane) -> None:
         await full(plane)
-        steps = [lambda: mark(plane, f"on-{node}"), lambda: status(plane, "wanted", nominatedNodeName=node)]
+        steps = [mark(plane, f"on-{node}"), status(plane, "wanted", nominatedNodeName=node)]
         for step in steps if victim_first else reversed(steps):
-            await step()
+            await step
             await plane.passes(0.2)
         await plane.passes(10)
 

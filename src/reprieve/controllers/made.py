@@ -9,6 +9,8 @@ queues. For whoever asks what an object would come to; nothing is written.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+
 from reprieve.controllers.pods import jobs, templates
 from reprieve.controllers.quota import shapes
 from reprieve.controllers.quota.owners import class_named, rank_of
@@ -24,10 +26,32 @@ from reprieve.manifests.kinds import (
     WORKLOAD_PRIORITY_CLASSES,
 )
 from reprieve.stores.records import Record
-from reprieve.stores.writing import controller_of
 
 Data = dict[str, Any]
+_OWNED = (PODS, REPLICA_SETS, QUOTA_WORKLOADS)
 _SCALED = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS)
+
+
+class _Owner(msgspec.Struct):
+    kind: str = ""
+    name: str = ""
+    controller: bool = False
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    owners: tuple[_Owner, ...] = msgspec.field(default=(), name="ownerReferences")
+
+
+class _Owned(msgspec.Struct):
+    metadata: _Metadata = _Metadata()
+
+
+_OWNERS = msgspec.json.Decoder(_Owned)
+
+
+def _owners(record: Record) -> list[_Owner]:
+    """What controls an object. There may be very many objects: nothing else of them is read."""
+    return [owner for owner in _OWNERS.decode(record.raw).metadata.owners if owner.controller]
 
 
 class Surroundings:
@@ -38,9 +62,8 @@ class Surroundings:
         self._owned: dict[tuple[str, str, str], list[Record]] = {}
         for record in records:
             self._by_resource.setdefault(record.resource, []).append(record)
-            owner = controller_of(record) if record.resource in (PODS, REPLICA_SETS, QUOTA_WORKLOADS) else None
-            if owner is not None:
-                self._owned.setdefault((owner["kind"], record.namespace, owner["name"]), []).append(record)
+            for owner in _owners(record) if record.resource in _OWNED else ():
+                self._owned.setdefault((owner.kind, record.namespace, owner.name), []).append(record)
 
     def all(self, resource: Any) -> list[Record]:
         return self._by_resource.get(resource, [])

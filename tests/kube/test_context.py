@@ -22,6 +22,7 @@ from tests.kube.cluster import Cluster
 from tests.kube.conftest import MakeNode
 from tests.kube.hollow import pod
 from tests.kube.read_only import Onlooker, allow_reading, onlooker
+from tests.paths import ROOT
 
 
 @pytest.fixture
@@ -277,6 +278,17 @@ def test_kinds_that_may_not_be_listed_count_as_absent_and_are_named(kube: Cluste
     warning = done.stderr.splitlines()[0]
     assert warning.startswith("warning: no right to list ")
     assert "priorityclasses.scheduling.k8s.io" in warning
+
+
+def test_the_rights_in_the_documentation_are_enough(kube: Cluster, admin: KubeClient) -> None:
+    """For the commands, and for a shadow, which reads the same."""
+    page = (ROOT / "docs" / "beside-others.md").read_text()
+    role = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+    allow_reading(admin, "mary", role["rules"])
+    done = call("explain", "--kubeconfig", str(kube.access.kubeconfig("mary")), "pod/x")
+    assert done.stderr.splitlines() == [
+        "error: Pod/default/x is not in the cluster of context 'test', and no event there says that it was preempted"
+    ]
 
 
 def test_a_cluster_and_a_control_plane_cannot_be_asked_at_once(kube: Cluster) -> None:

@@ -70,6 +70,9 @@ class KubernetesStore:
         path = path_of(resource, namespace, version=_version(api_version))
         try:
             return await self._pages(resource, api_version, path, {key: each for key, each in query.items() if each})
+        except NotFound:  # it was there a moment ago: somebody has taken its definition away
+            await self.discovery.look_again()
+            return Listing([], self._last)
         except Forbidden as error:
             if resource in _NEEDED:
                 raise

@@ -10,7 +10,23 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from reprieve import __version__
-from reprieve.cli import apply, check, delete, describe, events, explain, get, logs, plan, run, submit, test, top, up
+from reprieve.cli import (
+    apply,
+    check,
+    delete,
+    describe,
+    events,
+    explain,
+    get,
+    logs,
+    plan,
+    run,
+    shadow,
+    submit,
+    test,
+    top,
+    up,
+)
 from reprieve.cli.terminal import say
 from reprieve.cli.watching import reading_shown
 from reprieve.client.errors import ServerError, Unreachable
@@ -71,6 +87,12 @@ _verbs(_RUNNING, up.up, run.run)
 # What stands behind the first word is the command's own, also where it looks like an option.
 _verbs(_RUNNING, submit.submit, context_settings={"allow_interspersed_args": False})
 _verbs(_RUNNING, *(get.get, describe.describe, apply.apply, delete.delete), *(logs.logs, events.events, top.top))
+
+_shadow = typer.Typer(
+    cls=PlainGroup, no_args_is_help=True, help="Beside another scheduler: who would have decided how."
+)
+_shadow.command("report", cls=PlainCommand)(shadow.report)
+app.add_typer(_shadow, name="shadow", rich_help_panel=_RUNNING)
 
 # What Python calls the parts of a question, in the words of the command line.
 _OPTIONS = {PREEMPTOR: "--for", NOW: "--now", WHY_NOT: "--why-not", DELETE: "--delete"}

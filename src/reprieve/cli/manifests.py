@@ -37,8 +37,11 @@ _FIRST = (
 """What others refer to comes before them; all that is not here comes last, in the order of the files."""
 
 
-def read_manifests(paths: Iterable[str], namespace: str | None = None, *, warn: bool = True) -> list[Data]:
-    """Every object of every file, in the order in which a server should be told; mistakes are raised all at once."""
+def read_manifests(
+    paths: Iterable[str], namespace: str | None = None, *, warn: bool = True, otherwise: str = DEFAULT_NAMESPACE
+) -> list[Data]:
+    """Every object of every file, in the order in which a server should be told; mistakes are raised all at once.
+    `otherwise`: the namespace of what names none, when the command does not, either."""
     documents, loaded = _read(paths, warn=warn)
     if loaded.unknown:
         raise BadUsage("\n".join(texts.ignored_kind(name) for name in loaded.unknown))
@@ -46,7 +49,7 @@ def read_manifests(paths: Iterable[str], namespace: str | None = None, *, warn: 
     named = ((data["kind"], data.get("metadata") or {}) for data in objects)
     if nameless := [(kind, metadata) for kind, metadata in named if not metadata.get("name")]:
         raise BadUsage("\n".join(texts.needs_a_name(kind, metadata["generateName"]) for kind, metadata in nameless))
-    found = [_placed(data, namespace) for data in objects]
+    found = [_placed(data, namespace, otherwise) for data in objects]
     return sorted(found, key=_rank)
 
 
@@ -90,7 +93,7 @@ def _items(data: Data, implied: tuple[str, str]) -> Iterator[Data]:
         yield {**data, "apiVersion": api_version, "kind": kind}
 
 
-def _placed(data: Data, namespace: str | None) -> Data:
+def _placed(data: Data, namespace: str | None, otherwise: str) -> Data:
     """The object with its namespace said; one that says another than the command asks for is a mistake."""
     resource = resource_of(data["apiVersion"], data["kind"])
     metadata = {name: value for name, value in (data.get("metadata") or {}).items() if value is not None}
@@ -99,4 +102,4 @@ def _placed(data: Data, namespace: str | None) -> Data:
     own = metadata.get("namespace")
     if own and namespace and own != namespace:
         raise BadUsage(texts.other_namespace(data["kind"], metadata["name"], own, namespace))
-    return {**data, "metadata": {**metadata, "namespace": own or namespace or DEFAULT_NAMESPACE}}
+    return {**data, "metadata": {**metadata, "namespace": own or namespace or otherwise}}

@@ -58,6 +58,13 @@ Server = Annotated[
 Token = Annotated[
     str | None, typer.Option("--token", metavar="TOKEN", help="The token it wants; else that of REPRIEVE_TOKEN.")
 ]
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option("--kubeconfig", metavar="FILE", help="Which cluster; else KUBECONFIG, ~/.kube/config, or in-cluster."),
+]
+Context = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="The cluster of this context of the kubeconfig.")
+]
 Namespace = Annotated[
     str | None, typer.Option("--namespace", "-n", metavar="NAME", help="The namespace; else `default`.")
 ]

@@ -8,9 +8,21 @@ import msgspec
 import typer
 
 from reprieve import texts
+from reprieve.cli.clusters import ClusterAsked, compare_cluster, plan_cluster
 from reprieve.cli.connecting import connected
 from reprieve.cli.manifests import read_plain
-from reprieve.cli.options import BadUsage, Config, Gates, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.options import (
+    BadUsage,
+    Config,
+    Context,
+    Gates,
+    Kubeconfig,
+    Now,
+    OptionalFiles,
+    Server,
+    Token,
+    settings_from,
+)
 from reprieve.cli.output import Form, print_object, print_warnings
 from reprieve.cli.show import show_result
 from reprieve.cli.show_changes import show_comparison
@@ -23,6 +35,7 @@ from reprieve.planning.questions import asked_of, moment_of
 from reprieve.planning.result import Result
 from reprieve.planning.what_if import what_if
 from reprieve.texts import cli as words
+from reprieve.texts import clusters
 
 
 class PlanOutput(StrEnum):
@@ -78,12 +91,16 @@ def plan(
     change: Changes = None,
     delete: Deletions = None,
     live: Live = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     server: Server = None,
     token: Token = None,
 ) -> None:
     """Show who would have to make way, where, and why.
 
     Reads native manifests and changes nothing. With --live or --server, decides over what a control plane has. With
+    --context or --kubeconfig, over any Kubernetes cluster, which is only looked at: who would make way there for what
+    the files come to, such as the pods of a Job; without files, for all that is pending. With
     --change or --delete, shows what is different after a change: who is newly preemptible or newly safe, what no longer
     fits, and which pending units would start or preempt. Exits with 0 when a decision was made, whatever it is, and
     with 2 when the input cannot be used.
@@ -91,6 +108,14 @@ def plan(
     changes = bool(change or delete)
     if changes and unit:
         raise BadUsage(words.CHANGE_OR_UNIT)
+    cluster = ClusterAsked(kubeconfig, context, config, feature_gates)
+    if cluster:
+        if live or server:
+            raise BadUsage(clusters.CLUSTER_OR_SERVER)
+        if changes:
+            wanted = read_change([*(filename or ()), *(change or ())], delete or ())
+            return _show_comparison(compare_cluster(cluster, wanted, now), output)
+        return _show_result(plan_cluster(cluster, filename or [], unit, now), output)
     if live or server:
         if config or feature_gates:
             raise BadUsage(words.SETTINGS_OF_THE_SERVER)
@@ -98,20 +123,14 @@ def plan(
             _compare_live(read_change([*(filename or ()), *(change or ())], delete or ()), now, output, server, token)
         else:
             _plan_live(filename or [], unit, now, output, server, token)
-        return
+        return None
     if not filename:
         raise BadUsage(words.FILES_OR_LIVE)
     settings = settings_from(config, feature_gates)
     if changes:
         wanted = read_change(change or (), delete or ())
-        _show_comparison(what_if(load(filename), wanted, settings, moment_of(now)), output)
-        return
-    result = decide(load(filename), settings=settings, preemptor=unit, now=now)
-    print_warnings(result.warnings)
-    if output is PlanOutput.text:
-        _show(result)
-    else:
-        print_object(result.to_dict(), Form(output.value))
+        return _show_comparison(what_if(load(filename), wanted, settings, moment_of(now)), output)
+    return _show_result(decide(load(filename), settings=settings, preemptor=unit, now=now), output)
 
 
 def _plan_live(
@@ -154,6 +173,14 @@ def _say_compared(made: Comparison) -> None:
     for line in over_errors(made.errors):
         say(line)
     say(show_comparison(made))
+
+
+def _show_result(result: Result, output: PlanOutput) -> None:
+    print_warnings(result.warnings)
+    if output is PlanOutput.text:
+        _show(result)
+    else:
+        print_object(result.to_dict(), Form(output.value))
 
 
 def _show(result: Result) -> None:

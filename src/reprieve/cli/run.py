@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reprieve.cli.options import Config, Gates, settings_from
+from reprieve.cli.options import Config, Context, Gates, Kubeconfig, settings_from
 from reprieve.configuration import Settings
 from reprieve.texts import cli as texts
 
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 7411
 _LEASE = "kube-system/reprieve"
 
-Kubeconfig = Annotated[
-    str | None,
-    typer.Option("--kubeconfig", metavar="FILE", help="Which cluster; else KUBECONFIG, ~/.kube/config, or in-cluster."),
-]
-Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="The context of that file.")]
 Names = Annotated[
     list[str] | None,
     typer.Option(

@@ -2,17 +2,18 @@
 
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
 
 from reprieve.cli import figures
+from reprieve.cli.clusters import ClusterAsked
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for
-from reprieve.cli.options import AllNamespaces, BadUsage, Namespace, Selector, Server, Token
+from reprieve.cli.options import AllNamespaces, BadUsage, Context, Kubeconfig, Namespace, Selector, Server, Token
 from reprieve.cli.output import Form, Shape, columns, on_terminal, print_object
 from reprieve.cli.terminal import say
 from reprieve.manifests.core import Node
@@ -29,16 +30,25 @@ from reprieve.manifests.kinds import (
 )
 from reprieve.manifests.pods import Pod, pod_requests
 from reprieve.manifests.priorities import BUILT_IN
+from reprieve.manifests.resource import Resource
 from reprieve.texts import cli as texts
+from reprieve.texts import clusters
 from reprieve.texts.parts import and_more
 
-if TYPE_CHECKING:
-    from reprieve.client.connection import Client
-
 Block = tuple[str, tuple[str, ...], list[list[str]]]
+_LOOKED_AT = (
+    *(NODES, PODS, PRIORITY_CLASSES, CLUSTER_QUEUES, QUOTA_WORKLOADS),
+    *(CLUSTERS, BINDINGS, CLUSTER_BINDINGS),
+)
 _EVERY = 2.0
 _MOST_WAITING = 20
 _LONGEST_WHY = 90
+
+
+class ObjectSource(Protocol):
+    """Who has the objects: a control plane, or a cluster that was looked at."""
+
+    def items(self, resource: Resource, namespace: str = "", *, labels: str = "") -> list[dict[str, Any]]: ...
 
 
 class Subject(StrEnum):
@@ -64,26 +74,45 @@ def top(
     selector: Selector = "",
     output: Shape = Form.table,
     watch: Watch = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     server: Server = None,
     token: Token = None,
 ) -> None:
     """Show how full nodes, queues and member clusters are, and who waits.
 
-    Everything is counted as requested, as the scheduler does. Pods are those of the namespace, or with -A of all.
+    Everything is counted as requested, as the scheduler does. Pods are those of the namespace, or with -A of all. With
+    --context, of any Kubernetes cluster, which is only looked at.
     """
     if output in (Form.name, Form.yaml) or (watch and output is Form.json):
         raise BadUsage(texts.TABLE_OR_JSON)
+    everywhere = all_namespaces or (namespace is None and what in _EVERYWHERE)
+    cluster = ClusterAsked(kubeconfig, context)
+    if cluster:
+        if server:
+            raise BadUsage(clusters.CLUSTER_OR_SERVER)
+
+        def looked() -> Iterator[Block]:
+            found = cluster.look(_LOOKED_AT)
+            place = namespace_for(PODS, namespace or found.namespace, everywhere=everywhere)
+            return _blocks(found, what, place, selector)
+
+        return _show(looked, output, watch=watch)
     with connected(server, token) as client:
-        place = namespace_for(PODS, namespace, everywhere=all_namespaces or (namespace is None and what in _EVERYWHERE))
-        if watch:
-            _again_and_again(lambda: _text(_blocks(client, what, place, selector)))
-        elif output is Form.json:
-            print_object(_data(_blocks(client, what, place, selector)), output)
-        else:
-            say(_text(_blocks(client, what, place, selector)))
+        place = namespace_for(PODS, namespace, everywhere=everywhere)
+        return _show(lambda: _blocks(client, what, place, selector), output, watch=watch)
 
 
-def _blocks(client: "Client", what: Subject | None, namespace: str, labels: str) -> Iterator[Block]:
+def _show(blocks: Callable[[], Iterator[Block]], output: Form, *, watch: bool) -> None:
+    if watch:
+        _again_and_again(lambda: _text(blocks()))
+    elif output is Form.json:
+        print_object(_data(blocks()), output)
+    else:
+        say(_text(blocks()))
+
+
+def _blocks(client: ObjectSource, what: Subject | None, namespace: str, labels: str) -> Iterator[Block]:
     if what in (None, Subject.nodes):
         yield _nodes(client, labels if what else "")
         missing = _missing_classes(client)
@@ -104,7 +133,7 @@ def _blocks(client: "Client", what: Subject | None, namespace: str, labels: str)
         yield _told(waiting if what else [*_waiting(client, namespace), *waiting])
 
 
-def _nodes(client: "Client", labels: str) -> Block:
+def _nodes(client: ObjectSource, labels: str) -> Block:
     nodes: list[Node] = [_typed("Node", item) for item in client.items(NODES, labels=labels)]
     uses = figures.node_uses(nodes, [_typed("Pod", item) for item in client.items(PODS)])
     names = figures.shown_resources(uses)
@@ -115,13 +144,13 @@ def _nodes(client: "Client", labels: str) -> Block:
     return "nodes", headings, rows
 
 
-def _missing_classes(client: "Client") -> Block:
+def _missing_classes(client: ObjectSource) -> Block:
     known = {*BUILT_IN, *(item["metadata"]["name"] for item in client.items(PRIORITY_CLASSES))}
     rows = figures.missing_classes((_typed("Pod", item) for item in client.items(PODS)), known)
     return "missingClasses", ("MISSING PRIORITYCLASS", "NAMED BY", "HIGHER PODS CANNOT PREEMPT ON"), rows
 
 
-def _pods(client: "Client", namespace: str, labels: str) -> Block:
+def _pods(client: ObjectSource, namespace: str, labels: str) -> Block:
     pods: list[Pod] = [_typed("Pod", item) for item in client.items(PODS, namespace, labels=labels)]
     held = [(pod_requests(pod.spec), pod) for pod in pods if pod.spec.node_name and not pod.finished]
     held.sort(key=lambda each: (-each[0].of("cpu"), -each[0].of("memory"), each[1].namespace, each[1].name))
@@ -133,12 +162,12 @@ def _pods(client: "Client", namespace: str, labels: str) -> Block:
     return "pods", ("NAMESPACE", "POD", "NODE", "PRIORITY", "CPU", "MEMORY", "GPU"), rows
 
 
-def _queues(client: "Client") -> Block:
+def _queues(client: ObjectSource) -> Block:
     rows = [row for queue in client.items(CLUSTER_QUEUES) for row in figures.queue_rows(queue)]
     return "queues", ("QUEUE", "FLAVOR", "RESOURCE", "USED", "BORROWED", "ADMITTED", "PENDING"), rows
 
 
-def _clusters(client: "Client") -> Block:
+def _clusters(client: ObjectSource) -> Block:
     from reprieve.cli.cluster_figures import bindings_in, cluster_uses  # with the policies, which other verbs can spare
 
     uses = cluster_uses(_typed("Cluster", item, CLUSTERS.api_version) for item in client.items(CLUSTERS))
@@ -152,7 +181,7 @@ def _clusters(client: "Client") -> Block:
     return "clusters", headings, rows
 
 
-def _waiting_bindings(client: "Client", namespace: str) -> list[figures.Waiting]:
+def _waiting_bindings(client: ObjectSource, namespace: str) -> list[figures.Waiting]:
     """Bindings that wait; those of the whole control plane where all namespaces are looked at."""
     from reprieve.cli.cluster_figures import waiting_bindings
 
@@ -161,7 +190,7 @@ def _waiting_bindings(client: "Client", namespace: str) -> list[figures.Waiting]
     return waiting_bindings(_typed(resource.kind, item, resource.api_version) for resource, item in found)
 
 
-def _waiting(client: "Client", namespace: str) -> list[figures.Waiting]:
+def _waiting(client: ObjectSource, namespace: str) -> list[figures.Waiting]:
     pods = figures.waiting_pods(_typed("Pod", item) for item in client.items(PODS, namespace))
     return [*figures.waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
 

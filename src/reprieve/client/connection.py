@@ -178,6 +178,10 @@ class Client:
         found: Items = self._object("GET", f"/story/{quote(unit)}")["story"]
         return found
 
+    def agreement(self, limit: int) -> Data:
+        """What a scheduler in shadow saw another one decide: how often alike, and the last times otherwise."""
+        return self._object("GET", "/shadow", params={"limit": str(limit)})
+
     # Requests
 
     def _object(self, method: str, path: str, *, body: Any = None, timeout: float | None = -1, **options: Any) -> Data:

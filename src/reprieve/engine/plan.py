@@ -62,6 +62,10 @@ class StalePlan(RuntimeError):
     """Details were asked for after the world had moved on."""
 
 
+def _no_equals() -> frozenset[str]:
+    return frozenset()
+
+
 def _no_details(brief: bool) -> Details:  # noqa: ARG001 - there are none, in brief or at length
     return Details()
 
@@ -89,6 +93,8 @@ class Plan:
     """What the effects of its policy need to know beyond all this: flavors, replicas by cluster."""
     reserves: bool = field(default=False, compare=False)
     """Its place is held against everybody while victims leave it, not only against those who rank below."""
+    equals: Callable[[], frozenset[str]] = field(default=_no_equals, compare=False, repr=False)
+    """The domains that cost as much as the chosen one; to be asked before the world moves on."""
     explain: Callable[[bool], Details] = field(default=_no_details, compare=False, repr=False)
 
     @cached_property

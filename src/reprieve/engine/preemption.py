@@ -13,13 +13,14 @@ its offers may be made one by one as they are asked for: `Offers` hides that fro
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from reprieve.engine.claims import Claim
 from reprieve.engine.explanation import Explained, Told, explain
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Details, Plan, Remark, StalePlan
-from reprieve.engine.steps import Choice, Criterion, choose
+from reprieve.engine.steps import Choice, Criterion, choose, equals
 from reprieve.model.names import UnitName
 
 Preemptor = TypeVar("Preemptor", contravariant=True)
@@ -115,9 +116,12 @@ def _decide(policy: Policy[Any, View, Domain], view: View) -> Plan:
         return _hold_back(policy, view, held_back)
     offers: Offers = OfferList()
     for offers in _searched(policy, view):
-        choice = choose(offers.possible, policy.criteria(view, offers))
+        criteria = policy.criteria(view, offers)
+        choice = choose(offers.possible, criteria)
         if choice is not None:
-            return _preempt(policy, view, offers, choice)
+            made = _preempt(policy, view, offers, choice)
+            made.equals = partial(_equals, offers, criteria, choice)
+            return made
     return _hold_back(policy, view, policy.refusal(view), offers)
 
 
@@ -161,6 +165,11 @@ def _plan(
         reserves=isinstance(answer, Offer) and answer.reserves,
         explain=_Explanation(policy, view, told),
     )
+
+
+def _equals(offers: Offers, criteria: Sequence[Criterion], choice: Choice) -> frozenset[str]:
+    """The domains that would have done as well."""
+    return frozenset(offers[number].domain for number in equals(offers.possible, criteria, choice.domain))
 
 
 class _Explanation:

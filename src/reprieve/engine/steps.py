@@ -139,6 +139,16 @@ def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
     return Choice(int(left[0]), decided)
 
 
+def equals(possible: Mask, criteria: Sequence[Criterion], chosen: int) -> list[int]:
+    """The possible domains that nothing but the tie-break tells from the chosen one, itself among them."""
+    left = possible.nonzero()[0]
+    for criterion in criteria:
+        if criterion.name != TIE_BREAK:
+            left = left[criterion.values[left] == criterion.values[chosen]]
+    found: list[int] = left.tolist()
+    return found
+
+
 class Steps(Protocol[UnitIn]):
     """A ledger over one domain, unit by unit."""
 

@@ -208,14 +208,14 @@ class Pod(meta.Manifest):
         return self.metadata.deletion_timestamp is not None
 
     @property
-    def terminating_by_preemption(self) -> bool:
+    def preempted_by_scheduler(self) -> bool:
+        """Whether a scheduler has chosen it to make way; that is written before it is deleted."""
         target = meta.find_condition(self.status.conditions, "DisruptionTarget")
-        return (
-            self.terminating
-            and target is not None
-            and target.status == "True"
-            and target.reason == PREEMPTION_BY_SCHEDULER
-        )
+        return target is not None and target.status == "True" and target.reason == PREEMPTION_BY_SCHEDULER
+
+    @property
+    def terminating_by_preemption(self) -> bool:
+        return self.terminating and self.preempted_by_scheduler
 
 
 class PodTemplate(meta.Model):

@@ -132,17 +132,18 @@ class Planner:
         names = [name for entry in deciding for name in entry.names()]
         return no_such_unit(asked.unit, names, about=about)
 
-    def cycle(self) -> Result:
-        """One pass over all that is pending, the most important first; later ones see what earlier ones were given."""
+    def cycle(self, only: frozenset[str] | None = None) -> Result:
+        """One pass over all that is pending, the most important first; later ones see what earlier ones were given.
+        `only`: of all that is pending only these units, and the groups of these pods, have a turn."""
         result = self._result([])
         for ledger in self.policies.ledgers():
-            self._cycle_over(ledger, result)
+            self._cycle_over(ledger, result, only)
         return result
 
-    def _cycle_over(self, ledger: str, result: Result) -> None:
+    def _cycle_over(self, ledger: str, result: Result, only: frozenset[str] | None) -> None:
         entries = [entry for entry in self.policies if entry.ledger == ledger]
-        pending = self.policies.pending(ledger)
-        left = [unit for entry in entries for unit in entry.waiting()]
+        pending = [one for one in self.policies.pending(ledger) if only is None or not only.isdisjoint(_units(one))]
+        left = [unit for entry in entries for unit in entry.waiting() if only is None or unit in only]
         taken: dict[str, None] = {}
         for entry in entries:
             own = [one for one in pending if one.policy == entry.name]
@@ -170,3 +171,8 @@ class Planner:
     def _result(self, decisions: list[Decision], priorities: dict[Any, dict[str, Any]] | None = None) -> Result:
         now = self.now.isoformat().replace("+00:00", "Z")
         return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {}, {}, self.errors)
+
+
+def _units(one: Preemptor) -> set[str]:
+    """A unit that waits, and its pods."""
+    return {one.unit, *(facts.unit for facts in one.pods)}

@@ -31,6 +31,7 @@ from reprieve.scheduler.reactions import Reactions
 from reprieve.scheduler.refresh import Refresh
 from reprieve.scheduler.registry import make_lanes
 from reprieve.scheduler.scheduling_queue import QueuePart, SchedulingQueue
+from reprieve.scheduler.shadow import Observer
 from reprieve.scheduler.witness import Witness
 from reprieve.scheduler.writes import Writes
 from reprieve.stores.errors import Conflict, NotFound, StoreError, TooManyRequests
@@ -72,7 +73,10 @@ class Scheduler:
         self.queue = SchedulingQueue(_elapsed, lambda: clock().timestamp())
         self._history = history
         self._shadow = shadow
-        self._mirror = Mirror(store, self.world)
+        self._observer = (
+            Observer(self.world, self.policies, names, history, self.metrics, clock, _elapsed) if shadow else None
+        )
+        self._mirror = Mirror(store, self.world, self._observer.before if self._observer is not None else None)
         self._recorder = Recorder(store, clock, at_once=at_once)
         self._witness = Witness(history)
         self._log = DecisionLog(history, self.metrics, self.world, clock, shadow=shadow)
@@ -153,6 +157,8 @@ class Scheduler:
         changes = await self._mirror.follow()
         if changes:
             self._refresh.changed()
+        if self._observer is not None:
+            self._observer.settle()
         self._witness.take(changes)
         await self._reactions.take(changes)
 
@@ -181,6 +187,8 @@ class Scheduler:
             self.queue.move()
         ready = self.queue.ready_in()
         seconds = min(inf if ready is None else ready, self._reactions.due_in(), self._refresh.due_in())
+        if self._observer is not None:
+            seconds = min(seconds, self._observer.due_in())
         if seconds == 0.0:
             return
         try:

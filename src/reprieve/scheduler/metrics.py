@@ -98,6 +98,17 @@ class Metrics:
             "scheduler_pending_pods", "Units that wait, by the part of the queue.", ("queue",), registry=self.registry
         )
 
+        self._agreement = Counter(
+            "reprieve_shadow_agreement",
+            "Decisions of another scheduler, by how they compare with what would have been decided here.",
+            ("policy", "result"),
+            registry=self.registry,
+        )
+
+    def compared(self, policy: str, result: str) -> None:
+        """Another scheduler has decided."""
+        self._agreement.labels(policy, result).inc()
+
     def gates(self, said: Mapping[str, bool]) -> None:
         """Which feature gates are on, under the name that Kubernetes' components use."""
         enabled = Gauge(

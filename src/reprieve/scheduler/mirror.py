@@ -6,7 +6,7 @@ likely still in use. From there it goes on with the next one that can be read, o
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -45,11 +45,19 @@ class Seen(NamedTuple):
         return found
 
 
+Before = Callable[[Seen, bool], None]
+"""Takes a change that the world does not have yet; and whether it was found by listing, so that nobody knows when it
+happened."""
+
+
 class Mirror:
     """Keeps a world in step with a store, and remembers what has changed until somebody asks."""
 
-    def __init__(self, store: Store, world: World) -> None:
+    def __init__(self, store: Store, world: World, before: "Before | None" = None) -> None:
+        """`before` is told each change before the world has it."""
         self.store = store
+        self._before = before
+        self._listing = False
         self.world = world
         self.signal = asyncio.Event()
         self._seen: list[Seen] = []
@@ -65,6 +73,7 @@ class Mirror:
         self.signal.clear()
         for cache in self._caches.values():
             if not cache.quiet:
+                self._listing = cache.begins
                 await cache.follow(self.store, self.signal)
         seen, self._seen = self._seen, []
         return seen
@@ -122,6 +131,8 @@ class Mirror:
         key = (resource, *record.key)
         old = self._last_readable.pop(key, old)
         try:
+            if self._before is not None:
+                self._before(Seen(resource, old, new), self._listing)
             self._apply(old, new)
         except Exception:  # whatever is wrong with one object must not stop the others
             _log.exception("%s cannot be read: the last version that could be read stands", record.unit)

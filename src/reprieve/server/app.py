@@ -122,6 +122,7 @@ def _own(plane: Plane) -> list[Row]:
         ("/story/{rest:path}", partial(own.story, plane), _GET),
         ("/decisions", partial(own.decisions, plane), _GET),
         ("/decisions/{name}", partial(own.decision, plane), _GET),
+        ("/shadow", partial(own.shadow, plane), _GET),
     ]
 
 

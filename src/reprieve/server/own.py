@@ -89,6 +89,11 @@ async def decision(plane: Plane, request: AnyRequest) -> Response:
     return json_answer(found)
 
 
+async def shadow(plane: Plane, request: AnyRequest) -> Response:
+    """How often another scheduler decided as this one in shadow would have, and where it did not."""
+    return json_answer(_history(plane).agreement(_limit(query_of(request))))
+
+
 def _unit(request: AnyRequest) -> str:
     """The unit that a path names: KIND/NAMESPACE/NAME, or KIND/NAME where there is no namespace."""
     segments = segments_of(request)[1:]

@@ -108,6 +108,17 @@ OWN_SCHEMAS: dict[str, Schema] = {
         unit=TEXT, attempts=_list({"allOf": [reference("Attempt"), _named(runs=_list(reference("Run")))]})
     ),
     "Units": _named(units=_list(TEXT)),
+    "Answer": _named(nodes={"type": "object", "additionalProperties": TEXT}, victims=_list(TEXT), message=TEXT),
+    "Agreement": _named(
+        agreement=_list(_named(policy=TEXT, result=TEXT, count=_INTEGER)),
+        disagreements=_list(
+            _named(
+                **dict.fromkeys(("at", "unit", "policy", "result"), TEXT),
+                own=reference("Answer"),
+                other=reference("Answer"),
+            )
+        ),
+    ),
     "Decisions": _named(decisions=_list(reference("DecisionSummary"))),
 }
 
@@ -214,6 +225,12 @@ OWN_PATHS: dict[str, Any] = {
         "One decision with its whole plan.",
         responses(_FOUND, {200: reference("KeptDecision")}),
         in_path("id", {"type": "integer", "minimum": 1, "maximum": 10**15}),
+    ),
+    "/shadow": _get(
+        "shadow",
+        "What a scheduler in shadow saw another one decide: how often alike, and the last times otherwise.",
+        responses(_FOUND, {200: reference("Agreement")}),
+        _LIMIT,
     ),
     "/version": _plain("version", "Which Kubernetes is spoken here."),
     "/api": _plain("coreVersions", "The versions of the core group."),

@@ -37,6 +37,10 @@ class HistoryReader(Protocol):
 
     def decision(self, number: int) -> dict[str, Any] | None: ...
 
+    def agreement(self, limit: int = 50) -> dict[str, Any]:
+        """What a scheduler in shadow saw another one decide: how often alike, and the last times otherwise."""
+        ...
+
 
 class Plane(Protocol):
     """A control plane, seen from its API."""

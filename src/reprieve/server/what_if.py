@@ -2,24 +2,21 @@
 clock of the control plane. Nothing is changed."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from starlette.responses import Response
 
-from reprieve.manifests.identity import LoadedObject
+from reprieve.live_planning import load_records, with_given
 from reprieve.manifests.kinds import EVENTS, RESOURCES
 from reprieve.manifests.loaded import Loaded
-from reprieve.manifests.loading import load_objects, load_stored
+from reprieve.manifests.loading import load_objects
 from reprieve.manifests.problems import InvalidInput
 from reprieve.planning.change import change_from
 from reprieve.planning.comparison import Comparison
-from reprieve.planning.planner import usable
 from reprieve.planning.questions import Unsupported, moment_of
 from reprieve.planning.result import Result
-from reprieve.scheduler.queues.configuration import in_force
 from reprieve.server import bodies
 from reprieve.server.answers import json_answer
 from reprieve.server.plane import Plane
@@ -66,7 +63,7 @@ async def compare(plane: Plane, request: AnyRequest) -> Response:
         raise BadRequest(texts.wrong_field("delete", _LISTS["delete"]))
 
     def decide(stored: list[Record], moment: datetime) -> Comparison:
-        return plane.compare(_load(stored), change_from(manifests, settings, deleted), moment)
+        return plane.compare(load_records(stored), change_from(manifests, settings, deleted), moment)
 
     return await _answer(plane, now, decide)
 
@@ -98,33 +95,5 @@ async def _answer(plane: Plane, now: str, decide: Decide) -> Response:
 
 
 def _plan(plane: Plane, records: list[Record], given: Loaded, preemptor: str, now: datetime) -> Result:
-    replaced = {entry.key for entry in given.entries}
-    stored = [record for record in records if (record.resource.group, record.unit) not in replaced]
-    given.entries = list(_as_old_as_stored(given.entries, records))
-    planner = plane.planner(_together(_load(stored), given), now)
+    planner = plane.planner(with_given(records, given), now)
     return planner.single(preemptor) if preemptor else planner.cycle()
-
-
-def _as_old_as_stored(given: Iterable[LoadedObject], records: list[Record]) -> Iterator[LoadedObject]:
-    """What replaces an object is that object, changed: it was made when that was. What is new counts as made now."""
-    made = {(record.resource.group, record.unit): record for record in records}
-    for entry in given:
-        known, manifest = made.get(entry.key), entry.manifest
-        if known is None or entry.owner or manifest.metadata.creation_timestamp is not None:
-            yield entry
-            continue
-        created = known.manifest.metadata.creation_timestamp
-        metadata = msgspec.structs.replace(manifest.metadata, creation_timestamp=created)
-        yield msgspec.structs.replace(entry, manifest=msgspec.structs.replace(manifest, metadata=metadata))
-
-
-def _load(stored: list[Record]) -> Loaded:
-    return load_stored((record.raw for record in in_force(stored)), name="cluster")
-
-
-def _together(stored: Loaded, given: Loaded) -> Loaded:
-    both = Loaded()
-    both.entries = [*stored.entries, *given.entries]
-    both.problems = [*stored.problems, *given.problems]
-    both.stored = stored.stored
-    return usable(both)

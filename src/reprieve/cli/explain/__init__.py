@@ -4,14 +4,28 @@ from typing import Annotated
 
 import typer
 
+from reprieve.cli.clusters import ClusterAsked
 from reprieve.cli.connecting import connected
 from reprieve.cli.explain.files import explain_files
 from reprieve.cli.explain.live import explain_live
-from reprieve.cli.options import BadUsage, Config, Gates, Namespace, Now, OptionalFiles, Server, Token, settings_from
+from reprieve.cli.options import (
+    BadUsage,
+    Config,
+    Context,
+    Gates,
+    Kubeconfig,
+    Namespace,
+    Now,
+    OptionalFiles,
+    Server,
+    Token,
+    settings_from,
+)
 from reprieve.cli.output import Form, print_object, print_warnings
 from reprieve.cli.plan import Format, PlanOutput
 from reprieve.cli.terminal import say
 from reprieve.texts import cli as texts
+from reprieve.texts import clusters
 
 Unit = Annotated[
     str | None,
@@ -41,6 +55,8 @@ def explain(
     feature_gates: Gates = None,
     output: Format = PlanOutput.text,
     namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     server: Server = None,
     token: Token = None,
 ) -> None:
@@ -48,12 +64,22 @@ def explain(
 
     With files: for a pending unit, why it is pending and what would help; for a running one, whether it has to make
     way, for whom, and by which rule; or why it is safe. Without files: what a control plane decided about it, when and
-    why, and its whole story; also of what is gone. With --why-not: why another unit is spared. Exits with 2 when the
-    input cannot be used.
+    why, and its whole story; also of what is gone. With --context: a unit of any Kubernetes cluster, which is only
+    looked at, and what its events tell of preemptions. With --why-not: why another unit is spared. Exits with 2 when
+    the input cannot be used.
     """
     asked = unit or about
     if asked is None or (unit and about):
         raise BadUsage(texts.WHICH_UNIT)
+    cluster = ClusterAsked(kubeconfig, context, config, feature_gates)
+    if cluster:
+        _refuse_with_cluster(filename, uid, server, output)
+        from reprieve.cli.explain.cluster import explain_cluster
+
+        lines, warnings = explain_cluster(cluster, asked, why_not, namespace, now)
+        print_warnings(warnings)
+        say("\n".join(lines))
+        return
     if filename:
         if output is not PlanOutput.text:
             raise BadUsage(texts.NO_STRUCTURE)
@@ -71,3 +97,15 @@ def explain(
         say(text)
     else:
         print_object(told, Form(output.value))
+
+
+def _refuse_with_cluster(filename: list[str] | None, uid: str, server: str | None, output: PlanOutput) -> None:
+    said = {
+        clusters.CLUSTER_OR_SERVER: server,
+        clusters.CLUSTER_OR_FILES: filename,
+        clusters.NO_UID: uid,
+        texts.NO_STRUCTURE: output is not PlanOutput.text,
+    }
+    for mistake, made in said.items():
+        if made:
+            raise BadUsage(mistake)

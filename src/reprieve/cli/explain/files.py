@@ -21,11 +21,12 @@ def explain_files(
 ) -> tuple[list[str], list[Problem]]:
     """The explanation in lines, and what is odd about the input."""
     planner = Planner(usable(load(paths)), settings, moment_of(now))
-    lines = [*over_errors(planner.errors), *_lines(planner, unit, why_not)]
+    lines = [*over_errors(planner.errors), *explain_planner(planner, unit, why_not)]
     return lines, planner.warnings
 
 
-def _lines(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
+def explain_planner(planner: Planner, unit: str, why_not: str | None) -> Iterator[str]:
+    """The explanation over a world, whatever it was read from."""
     known = planner.known(unit)
     if known is not None and known.pending and why_not is None:
         unit = _whole(planner, known)

@@ -99,12 +99,7 @@ class JobController(templates.TemplateController):
         return None
 
     async def _create_missing(self, job: Record, tally: Tally, present: list[Record], number: int, group: str) -> None:
-        pods = [_new_pod(job, group) for _ in range(number)]
-        if tally.indexed:
-            taken = tally.completed | {index_of(pod) for pod in present}
-            free = (index for index in range(tally.completions or 0) if index not in taken)
-            pods = [with_index(_new_pod(job, group), index) for index in islice(free, number)]
-        await self.create_pods(job, pods)
+        await self.create_pods(job, _new_pods(job, tally, present, number, group))
 
     async def _clean_up(self, job: Record) -> float | None:
         """A Job that is over: nothing of it runs or is held, and when its time to live is over it goes."""
@@ -164,6 +159,22 @@ def _worth_keeping(tally: Tally) -> list[Record]:
 def _has_started(job: Record, tally: Tally) -> bool:
     status = job.data.get("status", {})
     return bool(tally.pods) or any(status.get(name) for name in ("startTime", "succeeded", "failed"))
+
+
+def pods_to_come(job: Record, pods: list[Record]) -> list[dict[str, Any]]:
+    """The pods that are made next for a Job which has these."""
+    tally = Tally(job, pods)
+    wanted = 0 if job_status.is_suspended(job) else _wanted(job, tally)
+    kept = _worth_keeping(tally)
+    return _new_pods(job, tally, kept, max(0, wanted - len(kept)), "")
+
+
+def _new_pods(job: Record, tally: Tally, present: list[Record], number: int, group: str) -> list[dict[str, Any]]:
+    if not tally.indexed:
+        return [_new_pod(job, group) for _ in range(number)]
+    taken = tally.completed | {index_of(pod) for pod in present}
+    free = (index for index in range(tally.completions or 0) if index not in taken)
+    return [with_index(_new_pod(job, group), index) for index in islice(free, number)]
 
 
 def _new_pod(job: Record, group: str) -> dict[str, Any]:

@@ -36,6 +36,22 @@ def class_named(record: Record, pod_spec: Mapping[str, Any]) -> ClassName:
     return PRIORITY_CLASSES.kind, pod_spec.get("priorityClassName", "")
 
 
+def rank_of(kind: str, name: str, own_classes: Iterable[Record], classes: Iterable[Record]) -> shapes.Data | None:
+    """A priority and the class that it comes from, as the spec of a workload says them; None: it is missing."""
+    if kind == WORKLOAD_PRIORITY_CLASSES.kind:
+        own = next((record for record in own_classes if record.name == name), None)
+        if own is None:
+            return None
+        value, group = own.manifest.value, "kueue.x-k8s.io"
+    else:
+        resolved = PriorityClasses(record.manifest for record in classes).resolve(name)
+        if not resolved.found:
+            return None
+        value, name, group = resolved.value, resolved.class_name, "scheduling.k8s.io"
+    reference = {"group": group, "kind": kind, "name": name}
+    return {"priority": value, **({"priorityClassRef": reference} if name else {})}
+
+
 class QuotaOwners(TemplateController):
     """Makes Workloads for objects that name a queue."""
 
@@ -64,25 +80,10 @@ class QuotaOwners(TemplateController):
 
     async def rank(self, owner: Record, wanted: ClassName) -> shapes.Data | None:
         """The priority that an object asks for; None: its class is missing, and it is told so."""
-        rank = self._rank(*wanted)
+        rank = rank_of(*wanted, self._own_classes, self._classes)
         if rank is None:
             await self.warn(owner, "PriorityClassNotFound", texts.class_missing(*wanted))
         return rank
-
-    def _rank(self, kind: str, name: str) -> shapes.Data | None:
-        """A priority and the class that it comes from, as the spec of a workload says them."""
-        if kind == WORKLOAD_PRIORITY_CLASSES.kind:
-            own = self._own_classes.get(name)
-            if own is None:
-                return None
-            value, group = own.manifest.value, "kueue.x-k8s.io"
-        else:
-            resolved = PriorityClasses(record.manifest for record in self._classes).resolve(name)
-            if not resolved.found:
-                return None
-            value, name, group = resolved.value, resolved.class_name, "scheduling.k8s.io"
-        reference = {"group": group, "kind": kind, "name": name}
-        return {"priority": value, **({"priorityClassRef": reference} if name else {})}
 
     async def placement(self, owner: Record, workload: Record, pod_set: str) -> shapes.JobPlacement | None:
         """Where the pods of an admitted pod set go; None: a flavor is missing, and the owner is told so."""

@@ -18,6 +18,9 @@ CREATE TABLE IF NOT EXISTS preempted (
 CREATE TABLE IF NOT EXISTS objects (
     id INTEGER PRIMARY KEY AUTOINCREMENT, unit TEXT NOT NULL, uid TEXT NOT NULL, name TEXT NOT NULL,
     first TEXT NOT NULL, gone TEXT NOT NULL DEFAULT '', UNIQUE (unit, uid));
+CREATE TABLE IF NOT EXISTS comparisons (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, unit TEXT NOT NULL, policy TEXT NOT NULL,
+    result TEXT NOT NULL, body BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS belongs (above TEXT NOT NULL, uid TEXT NOT NULL, PRIMARY KEY (above, uid)) WITHOUT ROWID;
 """
 _INDICES = """
@@ -43,11 +46,11 @@ class HistoryFile:
     """SQLite, or `:memory:`. What is written together is put on disk together, or when somebody asks for it."""
 
     def __init__(self, path: Path | str) -> None:
+        self._open = 0
         self._database = sqlite3.connect(str(path), isolation_level=None, check_same_thread=False)
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute("PRAGMA synchronous=NORMAL")
         self._migrate(path)
-        self._open = 0
 
     def _migrate(self, path: Path | str) -> None:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
@@ -98,4 +101,5 @@ _COLUMNS = {
     "preempted": "unit, uid, decision",
     "objects": "unit, uid, name, first",
     "belongs": "above, uid",
+    "comparisons": "at, unit, policy, result, body",
 }

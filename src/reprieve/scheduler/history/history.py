@@ -17,6 +17,7 @@ import msgspec
 
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import Clock, precise_timestamp
+from reprieve.scheduler.history.comparisons import Comparison, Comparisons
 from reprieve.scheduler.history.families import Families
 from reprieve.scheduler.history.file import BATCH, HistoryFile
 from reprieve.scheduler.history.objects import Objects
@@ -36,6 +37,7 @@ class History:
         self._objects = Objects(self._file, clock)
         self._stories = Stories(self._file)
         self._families = Families(self._objects, self._stories)
+        self._comparisons = Comparisons(self._file, clock)
         self._latest: dict[tuple[str, str], tuple[int, tuple[object, ...]]] = {}
 
     def close(self) -> None:
@@ -115,6 +117,10 @@ class History:
         known = uid if self._objects.knows(unit, uid) else self._objects.uid_of(unit)
         self._stories.note(moment, unit, known, step, cause, decision)
 
+    def compared(self, made: Comparison) -> None:
+        """What another scheduler decided, beside what this one would have."""
+        self._comparisons.add(made)
+
     def _forget(self, number: int) -> None:
         oldest = (number - self._most,)
         self._file.execute("DELETE FROM decisions WHERE id <= ?", oldest)
@@ -137,6 +143,10 @@ class History:
             where, values = "", (limit,)
         query = f"SELECT {_COLUMNS} FROM decisions{where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants only
         return [_summary(row) for row in self._file.rows(query, *values)]
+
+    def agreement(self, limit: int = 50) -> dict[str, Any]:
+        """How often another scheduler decided alike, and the last so many times that it did not."""
+        return self._comparisons.report(limit)
 
     def story(self, unit: str, limit: int = 100, *, uid: str = "") -> list[dict[str, Any]]:
         """What happened to a unit, the oldest first, and not more than the last so many lines."""

@@ -30,6 +30,8 @@ class Access(NamedTuple):
     configuration: Any
     server_name: str | None
     refreshing: "asyncio.Task[None] | None" = None
+    namespace: str = ""
+    """Where the context means its user to be; empty: it does not say."""
 
     async def headers(self) -> dict[str, str]:
         """Who we are; tokens that are short-lived are read anew when it is time."""
@@ -55,19 +57,23 @@ async def open_access(
     configuration = library.Configuration()
     configuration.connection_pool_maxsize = connections
     refreshing = None
+    namespace = ""
     if kubeconfig is None and context is None and _in_cluster():
         name = "in-cluster"
         _in_cluster_account(library, configuration)
     else:
         loader = await _from_file(library, kubeconfig, context, configuration)
-        name = str((loader.current_context or {}).get("name", ""))
+        chosen = loader.current_context or {}
+        name = str(chosen["name"]) if "name" in chosen else ""
+        namespace = str(chosen["context"].get("namespace", "")) if "context" in chosen else ""
         if loader._user is not None and "exec" in loader._user:
             refreshing = asyncio.create_task(library.refresh(loader, configuration, _REFRESH_SECONDS))
     try:
         session = library.RESTClientObject(configuration).pool_manager
     except OSError as error:
         raise NoAccess(f"the certificates of context {name!r} cannot be read: {error}") from error
-    return Access(configuration.host, name, session, configuration, configuration.tls_server_name, refreshing)
+    server_name = configuration.tls_server_name
+    return Access(configuration.host, name, session, configuration, server_name, refreshing, namespace)
 
 
 class _Library(NamedTuple):

@@ -58,7 +58,8 @@ class KubernetesStore:
         self._last = 0
         """The last version that a list has told of."""
         self._listed: set[Resource] = set()
-        self._forbidden: set[Resource] = set()
+        self.forbidden: set[Resource] = set()
+        """Kinds that we turned out to have no right to list."""
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
 
     def rehearsal(self) -> "KubernetesStore":
@@ -80,14 +81,17 @@ class KubernetesStore:
         path = path_of(resource, namespace, version=_version(api_version))
         try:
             found = await self._pages(resource, api_version, path, {key: each for key, each in query.items() if each})
+        except NotFound:  # it was there a moment ago: somebody has taken its definition away
+            await self.discovery.look_again()
+            return Listing([], self._last)
         except Forbidden as error:
             if resource in _NEEDED or resource in self._listed:
                 raise
-            if resource not in self._forbidden:
+            if resource not in self.forbidden:
                 _log.warning("no right to list %s: none of them count. %s", resource, error)
-                self._forbidden.add(resource)
+                self.forbidden.add(resource)
             return Listing([], self._last)
-        self._forbidden.discard(resource)
+        self.forbidden.discard(resource)
         self._listed.add(resource)
         return found
 
@@ -115,7 +119,7 @@ class KubernetesStore:
     ) -> Watch:
         watch = ServerWatch(signal)
         follower = Follower(self._requests, self.discovery, resource, namespace)
-        work = _later(watch) if resource in self._forbidden else follower.run(watch, since)
+        work = _later(watch) if resource in self.forbidden else follower.run(watch, since)
         watch.task = asyncio.create_task(work, name=f"watch {resource}")
         return watch
 

@@ -1,0 +1,218 @@
+"""Sees another scheduler decide, and decides the same over the world as that one had it.
+
+What another scheduler decided shows in the objects: a pod gets a node, or is nominated to one, and its victims get the
+condition DisruptionTarget before they are deleted.
+
+1. The own decision is made when the first of this arrives, before the world has it: all that was decided earlier is
+   there, nothing of what follows from this decision is.
+2. Victims may be marked before their preemptor is nominated. Marks of which nobody knows yet whose they are do not
+   count in an own decision: for that moment these pods are as they were before.
+3. Nothing says for whom a victim has to go. It is for a unit of higher priority that is nominated to the victim's node;
+   of several, for the one that was nominated at the nearest moment, before or after. Where that comes to another
+   answer than the own one, it may be the guess that is wrong: such a case is unclear.
+4. A unit's case is closed when nothing more of it has come for a while: then both answers are compared.
+5. Where it cannot be known what was there before, because a pod is found decided on after watching was interrupted,
+   nothing is compared: that is late. What was decided before anybody looked is nobody's business.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+
+from reprieve.manifests.kinds import PODS
+from reprieve.manifests.pods import Pod
+from reprieve.model.clock import Clock
+from reprieve.model.names import Key
+from reprieve.policies.pod import PodEntry
+from reprieve.policies.registry import Asked, NothingToDecide, Policies
+from reprieve.scheduler.history import History
+from reprieve.scheduler.history.comparisons import LATE, Answer, Comparison
+from reprieve.scheduler.metrics import Metrics
+from reprieve.scheduler.mirror import Seen
+from reprieve.scheduler.shadow.cases import Case, Mark
+from reprieve.stores.records import Record
+from reprieve.world import World, microseconds
+
+_log = logging.getLogger(__name__)
+
+_QUIET_SECONDS = 2.0
+_NEAR_SECONDS = 1.5
+"""So long before or after a nomination its victims may be marked."""
+
+
+class Observer:
+    """`elapsed` is a clock that nobody can set."""
+
+    def __init__(
+        self,
+        world: World,
+        policies: Policies,
+        names: frozenset[str],
+        history: History,
+        metrics: Metrics,
+        clock: Clock,
+        elapsed: Callable[[], float],
+    ) -> None:
+        self._world = world
+        self._policies = policies
+        self._names = names
+        self._history = history
+        self._metrics = metrics
+        self._clock = clock
+        self._elapsed = elapsed
+        self._cases: dict[str, Case] = {}
+        self._marks: dict[Key, Mark] = {}
+        """Victims of cases that are not closed yet, or of nobody who is known."""
+        self._began = False
+
+    def before(self, seen: Seen, listed: bool) -> None:
+        """A change that the world does not have yet. Whatever goes wrong here concerns nobody else."""
+        if seen.resource != PODS:
+            return
+        try:
+            self._see(seen.old, seen.new, listed=listed)
+        except Exception:
+            _log.exception("what another scheduler decided about %s could not be compared", seen.record.unit)
+
+    def settle(self) -> None:
+        """All that has come so far has been seen: close what is complete."""
+        self._began = True
+        now = self._elapsed()
+        for case in [case for case in self._cases.values() if case.last + _QUIET_SECONDS <= now]:
+            self._close(case)
+        self._marks = {key: mark for key, mark in self._marks.items() if self._counts(mark, now)}
+
+    def due_in(self) -> float:
+        """Seconds until there is something to close; infinite: there is nothing."""
+        first = min((case.last + _QUIET_SECONDS for case in self._cases.values()), default=inf)
+        return max(0.0, first - self._elapsed())
+
+    # What is seen
+
+    def _see(self, old: Record | None, new: Record | None, *, listed: bool) -> None:
+        record = new or old
+        assert record is not None  # noqa: S101 - a change is of something
+        if record.key in self._marks:
+            self._marks[record.key].now = new
+        if new is None:
+            return
+        if new.manifest.preempted_by_scheduler and not (old is not None and old.manifest.preempted_by_scheduler):
+            self._see_mark(old, new)
+        place = _place(new.manifest)
+        if place and place != (_place(old.manifest) if old is not None else "") and self._mine(new.manifest):
+            self._see_place(old, new, place, listed=listed)
+
+    def _mine(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name in self._names
+
+    def _see_mark(self, old: Record | None, new: Record) -> None:
+        facts = self._world.pods.get(new.key)
+        if old is None or facts is None or not facts.node:
+            return
+        mark = self._marks[new.key] = Mark(old, new, facts.priority, self._elapsed())
+        case = self._case_with(mark)
+        if case is not None:
+            case.last = mark.at
+
+    def _see_place(self, old: Record | None, new: Record, place: str, *, listed: bool) -> None:
+        known = self._case_of(new.unit)
+        bound = bool(new.manifest.spec.node_name)
+        if known is not None and (known.nodes.get(new.unit) == place or not known.is_alone):
+            known.place(new.unit, place, self._elapsed(), bound=bound)
+        elif listed:
+            if self._began:
+                self._is_late(new)
+        elif old is None:
+            return  # it was made with its node, by somebody who is no scheduler
+        elif old.manifest.status.nominated_node_name != place:
+            known = self._open(new, place, bound=bound)
+        if known is not None and known.needs_nobody:
+            self._close(known)
+
+    def _case_of(self, pod: str) -> Case | None:
+        return next((case for case in self._cases.values() if pod in case.members), None)
+
+    def _is_late(self, pod: Record) -> None:
+        nothing = Answer()
+        placed = Answer({pod.unit: _place(pod.manifest)})
+        self._keep(Comparison(pod.unit, PodEntry.name, LATE, nothing, placed))
+
+    # Cases
+
+    def _open(self, pod: Record, place: str, *, bound: bool) -> Case | None:
+        with self._without(self._marks_of_nobody(place)):
+            try:
+                preemptor = self._policies.find(Asked("Pod", pod.namespace, pod.name))
+            except NothingToDecide:
+                preemptor = None
+            if preemptor is None:
+                return None
+            plan = self._policies.decide(preemptor, microseconds(self._clock()))
+            case = Case(preemptor, plan, self._policies.nodes, self._elapsed())
+        before = self._cases.get(case.unit)
+        if before is not None:
+            self._close(before)
+        self._contest(case, place)
+        self._cases[case.unit] = case
+        case.place(pod.unit, place, self._elapsed(), bound=bound)
+        return case
+
+    def _contest(self, case: Case, place: str) -> None:
+        """Victims there may be those of another unit."""
+        for other in self._cases.values():
+            if other.waits_on(place) and case.began - other.began <= 2 * _NEAR_SECONDS:
+                case.contested = other.contested = True
+
+    def _case_with(self, mark: Mark) -> Case | None:
+        """Whose victim it is, as far as can be told now."""
+        near = [case for case in self._cases.values() if case.may_have(mark) and _apart(case, mark) <= _NEAR_SECONDS]
+        return min(near, key=lambda case: _apart(case, mark), default=None)
+
+    def _marks_of_nobody(self, place: str) -> list[Mark]:
+        """Those that may be for a unit that is nominated to a place right now, or for one of which nothing is known."""
+        now = self._elapsed()
+        owned = {key: self._case_with(mark) for key, mark in self._marks.items()}
+        return [
+            mark
+            for key, mark in self._marks.items()
+            if (case := owned[key]) is None or (mark.node == place and now - mark.at < _apart(case, mark))
+        ]
+
+    def _counts(self, mark: Mark, now: float) -> bool:
+        return now - mark.at <= _NEAR_SECONDS or self._case_with(mark) is not None
+
+    def _close(self, case: Case) -> None:
+        victims = {key: mark for key, mark in self._marks.items() if self._case_with(mark) is case}
+        del self._cases[case.unit]
+        for key in victims:
+            del self._marks[key]
+        self._keep(case.compared(victims.values()))
+
+    def _keep(self, made: Comparison) -> None:
+        self._metrics.compared(made.policy, made.result)
+        self._history.compared(made)
+
+    @contextmanager
+    def _without(self, marks: list[Mark]) -> Iterator[None]:
+        """The world as it was before these were marked."""
+        for mark in marks:
+            self._world.put(mark.before.manifest)
+        try:
+            yield
+        finally:
+            for mark in marks:
+                if mark.now is not None:
+                    self._world.put(mark.now.manifest)
+                else:
+                    self._world.delete(Pod, mark.before.name, mark.before.namespace)
+
+
+def _apart(case: Case, mark: Mark) -> float:
+    """Seconds between a nomination and a mark."""
+    return abs(case.began - mark.at)
+
+
+def _place(pod: Pod) -> str:
+    """The node that a pod is on, or is to go to."""
+    return pod.spec.node_name or ("" if pod.terminating else pod.status.nominated_node_name)

@@ -1,0 +1,118 @@
+"""Beside the real kube-scheduler, with all nodes looked at: who of the two decides how, over random preemptions.
+
+`REPRIEVE_RIVALRY=300` makes it some hundred preemptions.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.cli.running import call, until
+from tests.kube.client import KubeClient
+from tests.kube.cluster import Cluster
+from tests.kube.conftest import MakeNode
+from tests.kube.read_only import Onlooker, onlooker
+from tests.kube.rivals import ALL_NODES, Rivals, Shadow, shadow
+
+PREEMPTORS = int(os.environ.get("REPRIEVE_RIVALRY", "40"))
+IN_ONE_WORLD = 40
+BURST = 5
+NODES = 12
+EQUALS = {"equal_node", "equal_victims"}
+PREEMPTIONS = {"agreed", *EQUALS, "other_node", "other_victims", "not_preempted"}
+
+
+def ready(running: Shadow) -> bool:
+    assert running.process.poll() is None, running.log.read_text()
+    try:
+        return bool(running.url) and httpx.get(f"{running.url}/readyz", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def counts(running: Shadow) -> Counter[str]:
+    found = httpx.get(f"{running.url}/shadow", params={"limit": "1000"}, trust_env=False).json()
+    return Counter({each["result"]: each["count"] for each in found["agreement"]})
+
+
+@pytest.fixture
+def rivals(working_kube: Cluster, admin: KubeClient, namespace: str, make_node: MakeNode) -> Rivals:
+    working_kube.start_scheduler(ALL_NODES)
+    working_kube.start_kwok(stop_after_ms=100)
+    seed = int(os.environ.get("REPRIEVE_SEED", "0")) or random.randrange(10**6)  # noqa: S311
+    print(f"REPRIEVE_SEED={seed}")
+    made = Rivals(admin, namespace, make_node, seed)
+    made.fill(NODES)
+    return made
+
+
+@contextmanager
+def watched(kube: Cluster, admin: KubeClient, directory: Path) -> Iterator[tuple[Shadow, Onlooker]]:
+    with onlooker(kube, admin) as reader, shadow(directory, reader.kubeconfig) as running:
+        until(lambda: ready(running))
+        yield running, reader
+
+
+def test_it_decides_as_kube_scheduler_does(
+    rivals: Rivals, working_kube: Cluster, admin: KubeClient, tmp_path: Path
+) -> None:
+    """One after the other, so that both see the same: what differs then is chance among equals, or a mistake."""
+    with watched(working_kube, admin, tmp_path) as (running, reader):
+        for number in range(PREEMPTORS):
+            if number and number % IN_ONE_WORLD == 0:
+                rivals.renew()
+            rivals.settle(rivals.challenge())
+        found = reported(running, reader)
+        preemptions = sum(found[each] for each in PREEMPTIONS)
+        assert preemptions >= PREEMPTORS // 4
+        assert preemptions + found["unclear"] >= len(rivals.victims()) * 0.9, "what the other one did is seen"
+        assert found["agreed"] + sum(found[each] for each in EQUALS) == preemptions
+
+
+@pytest.mark.skipif("REPRIEVE_RIVALRY" not in os.environ, reason="it takes long: set REPRIEVE_RIVALRY=300")
+def test_in_bursts_time_makes_the_difference(
+    rivals: Rivals, working_kube: Cluster, admin: KubeClient, tmp_path: Path
+) -> None:
+    """Several at once: kube-scheduler knows what it has decided before anybody else can see it."""
+    with watched(working_kube, admin, tmp_path) as (running, reader):
+        for number in range(PREEMPTORS // BURST):
+            if number and number % (IN_ONE_WORLD // BURST) == 0:
+                rivals.renew()
+            for _ in range(BURST):
+                rivals.challenge(wait=False)
+            time.sleep(1.0)
+            rivals.settle()
+        found = reported(running, reader)
+        preemptions = sum(found[each] for each in PREEMPTIONS)
+        assert found["agreed"] + sum(found[each] for each in EQUALS) >= preemptions * 0.8
+
+
+def reported(running: Shadow, reader: Onlooker) -> Counter[str]:
+    """What is told is the same wherever it is asked, and telling it took no write."""
+    settled(running)
+    done = call("shadow", "report", "--server", running.url, "--limit", "1000")
+    assert done.code == 0, done.stderr
+    print(done.stdout)
+    found = counts(running)
+    figures = httpx.get(f"{running.url}/metrics", trust_env=False).text
+    assert f'reprieve_shadow_agreement_total{{policy="pod",result="agreed"}} {found["agreed"]}.0' in figures
+    assert call("shadow", "report", "--history", str(running.history)).lines[0] == done.lines[0]
+    assert reader.writes() == [], "nothing is written in shadow: no event, no status, no lease"
+    return found
+
+
+def settled(running: Shadow) -> None:
+    """Until nothing more is compared."""
+    before = None
+    while before != (found := counts(running)):
+        before = found
+        time.sleep(3.0)

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,6 +42,8 @@ _CONTENT: dict[PatchType, str] = {
     "strategic": "application/strategic-merge-patch+json",
     "apply": "application/apply-patch+yaml",
 }
+_NOTHING = Listing([], sys.maxsize)
+"""Of a kind that is not there: however late anybody has heard of an object, it is gone."""
 _MANAGER = "reprieve"
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -53,8 +56,6 @@ class KubernetesStore:
         self._requests = requests
         self._check = check
         self.discovery = Discovery(requests)
-        self._last = 0
-        """The last version that a list has told of."""
         self._listed: set[Resource] = set()
         self._forbidden: set[Resource] = set()
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
@@ -67,7 +68,7 @@ class KubernetesStore:
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         api_version = await self.discovery.api_version(resource)
         if api_version is None:
-            return Listing([], self._last)
+            return _NOTHING
         query = {"limit": str(_PAGE), "resourceVersion": "0", "labelSelector": labels, "fieldSelector": fields}
         path = path_of(resource, namespace, version=_version(api_version))
         try:
@@ -78,7 +79,7 @@ class KubernetesStore:
             if resource not in self._forbidden:
                 _log.warning("no right to list %s: none of them count. %s", resource, error)
                 self._forbidden.add(resource)
-            return Listing([], self._last)
+            return _NOTHING
         self._forbidden.discard(resource)
         self._listed.add(resource)
         return found
@@ -96,7 +97,6 @@ class KubernetesStore:
             except Expired:
                 return await self._pages(resource, api_version, path, {**query, "limit": "0"})
             records += page.records
-        self._last = max(self._last, page.version)
         return Listing(records, page.version)
 
     async def _page(self, resource: Resource, api_version: str, path: str, query: Mapping[str, str]) -> Page:
@@ -192,7 +192,7 @@ class KubernetesStore:
 
     async def _send(self, method: str, path: str, **options: Any) -> bytes:
         if method != "GET":
-            self._check()
+            options["check"] = self._check
         return await self._requests.send(method, path, **options)
 
     async def _write(

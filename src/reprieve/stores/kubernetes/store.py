@@ -22,7 +22,7 @@ import msgspec
 from reprieve.manifests.kinds import EVENTS, NODES, PODS
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api.paths import path_of
-from reprieve.stores.errors import Expired, Forbidden, NotFound
+from reprieve.stores.errors import Conflict, Expired, Forbidden, Invalid, NotFound
 from reprieve.stores.kubernetes import events
 from reprieve.stores.kubernetes.discovery import Discovery
 from reprieve.stores.kubernetes.objects import Page, kind_in, page_of, record
@@ -146,16 +146,22 @@ class KubernetesStore:
             )
             return record(EVENTS, EVENTS.api_version, body)
         query = {"fieldManager": _MANAGER, "force": "true"} if kind == "apply" else None
-        return await self._write(
-            "PATCH",
-            resource,
-            namespace,
-            name,
-            subresource=subresource,
-            body=_ENCODE(_only_if(patch, version, uid)),
-            content=_CONTENT[kind],
-            query=query,
-        )
+        try:
+            return await self._write(
+                "PATCH",
+                resource,
+                namespace,
+                name,
+                subresource=subresource,
+                body=_ENCODE(_only_if(patch, version, uid)),
+                content=_CONTENT[kind],
+                query=query,
+            )
+        except Invalid as refused:
+            # That it is another object of the same name is for an API server an attempt to change the uid.
+            if uid and any(field == "metadata.uid" for _, _, field in refused.causes):
+                raise Conflict(f"{resource} {name} is another one now", kind=resource.plural, name=name) from refused
+            raise
 
     async def delete(
         self,
@@ -230,8 +236,8 @@ def _only_if(patch: Patch, version: int | None, uid: str) -> Patch:
     if not meant:
         return patch
     if not isinstance(patch, Mapping):
-        tests = [{"op": "test", "path": f"/metadata/{key}", "value": value} for key, value in meant.items()]
-        return [*tests, *patch]
+        named = [{"op": "add", "path": f"/metadata/{key}", "value": value} for key, value in meant.items()]
+        return [*named, *patch]
     return {**patch, "metadata": {**patch.get("metadata", {}), **meant}}
 
 

@@ -61,7 +61,8 @@ class Load:
 
     def step(self) -> None:
         """A server that is away for a moment makes no difference: then nobody comes or goes."""
-        steps = [self._pod, self._pod, self._pod, self._job, self._somebody_leaves]
+        leaves = self._somebody_leaves
+        steps = [self._pod, self._pod, self._pod, self._job, leaves, leaves]
         with suppress(httpx.TransportError, Refused):
             self._random.choice(steps)()
 
@@ -83,8 +84,8 @@ class Load:
         return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name}, "spec": spec}
 
     def _somebody_leaves(self) -> None:
-        alone = [each for each in self._pods() if not each["metadata"].get("ownerReferences")]
-        if len(alone) > 4:
+        alone = [each for each in self._pods() if _comes_alone(each) and each["spec"].get("nodeName")]
+        if len(alone) > 3:
             self._admin.delete("v1", "Pod", self._random.choice(alone)["metadata"]["name"], self._namespace)
 
     def _pods(self) -> list[dict[str, Any]]:
@@ -198,6 +199,10 @@ def _goes_on(job: dict[str, Any]) -> bool:
 def _of_a_job(each: dict[str, Any]) -> bool:
     running = each["status"].get("phase") not in ("Succeeded", "Failed")
     return running and any(owner["kind"] == "Job" for owner in each["metadata"].get("ownerReferences", ()))
+
+
+def _comes_alone(each: dict[str, Any]) -> bool:
+    return not each["metadata"].get("ownerReferences") and "deletionTimestamp" not in each["metadata"]
 
 
 def _waits_silently(each: dict[str, Any]) -> bool:

@@ -117,6 +117,8 @@ class ControlPlane:
         self._log_keepers: list[LogKeeper] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._close = close
+        self.stands_by = False
+        """Another replica acts; this one would at once."""
 
     def add(self, part: PlanePart) -> None:
         """One more part, such as an agent; before `start`."""
@@ -128,8 +130,8 @@ class ControlPlane:
 
     @property
     def ready(self) -> bool:
-        """Whether everything has been seen once, and what was begun before is finished."""
-        return self.scheduler.ready
+        """Whether everything has been seen once, and what was begun before is finished; or is for another replica."""
+        return self.stands_by or self.scheduler.ready
 
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(_keep_running(part.run), name=type(part).__name__) for part in self._parts]

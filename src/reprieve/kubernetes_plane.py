@@ -27,6 +27,8 @@ from reprieve.stores.kubernetes.store import KubernetesStore
 AT_ONCE = 24
 """Decisions that are on their way at once: an API server gains little from more."""
 
+_POLITE_SECONDS = 10.0
+
 
 class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
     """Which cluster, and how to treat it."""
@@ -83,16 +85,25 @@ class ClusterScheduler:
             await self.plane.start()
             await asyncio.Event().wait()
             return
+        self.plane.stands_by = True
         await self._election.acquire()
+        self.plane.stands_by = False
         await self.plane.start()
         await self._election.hold()
 
     async def stop(self) -> None:
         """End in good order: what is on its way arrives, and the next one need not wait for the lease."""
-        await self.plane.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience()):
+                await self.plane.stop()
         if self._election is not None:
             await self._election.release()
         await self._requests.close()
+
+    def _patience(self) -> float:
+        """How long what is on its way may take to arrive at the end: no longer than the lease lets it, and a server
+        that does not answer keeps nobody here."""
+        return _POLITE_SECONDS if self._election is None else max(0.0, min(_POLITE_SECONDS, self._election.left()))
 
 
 @asynccontextmanager

@@ -90,6 +90,11 @@ class Cluster:
             process.stop()
         shutil.rmtree(self.directory / "etcd", ignore_errors=True)
 
+    def compact(self, version: int) -> None:
+        """Let etcd forget what was before a version."""
+        request = {"revision": str(version), "physical": True}
+        httpx.post(f"{self._etcd_url}/v3/kv/compaction", json=request, trust_env=False).raise_for_status()
+
     @property
     def processes(self) -> list[Process]:
         return list(self._processes.values())
@@ -133,7 +138,8 @@ class Cluster:
         return self._process("kwok", flags, lambda: _answers(healthy)).start()
 
     def _etcd(self, port: int, peer_port: int, durable: bool) -> Process:
-        mine, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
+        self._etcd_url = mine = f"http://127.0.0.1:{port}"
+        peers = f"http://127.0.0.1:{peer_port}"
         options = [
             f"--data-dir={self.directory / 'etcd'}",
             f"--listen-client-urls={mine}",

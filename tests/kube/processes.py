@@ -58,14 +58,20 @@ class Process:
     def running(self) -> bool:
         return self._running is not None and self._running.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """What it ended with; None while it runs. Killed by a signal: its number, negative."""
+        return self._running.poll() if self._running is not None else None
+
     def start(self, patience: float = PATIENCE) -> Process:
         """Come back when it is ready; nothing happens when it runs already."""
         if not self.running:
-            self._launch()
+            self.launch()
             self.wait_until_ready(patience)
         return self
 
-    def _launch(self) -> None:
+    def launch(self) -> None:
+        """Start it without waiting until it is ready."""
         launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *self.command]
         with self.log.open("ab") as log:
             self._running = subprocess.Popen(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reprieve.cli.options import Config, Context, Gates, Kubeconfig, settings_from
+from reprieve.cli.options import BadUsage, Config, Context, Gates, Kubeconfig, settings_from
 from reprieve.configuration import Settings
 from reprieve.texts import cli as texts
 
@@ -33,6 +33,22 @@ LeaderElect = Annotated[
 LeaseName = Annotated[
     str, typer.Option("--lease", metavar="NAMESPACE/NAME", help="The Lease that replicas have in common.")
 ]
+LeaseDuration = Annotated[
+    float,
+    typer.Option("--leader-elect-lease-duration", metavar="SECONDS", min=1.0, help="How long an old lease is good."),
+]
+RenewDeadline = Annotated[
+    float,
+    typer.Option(
+        "--leader-elect-renew-deadline", metavar="SECONDS", min=0.1, help="Not renewed for so long, the lease is lost."
+    ),
+]
+RetryPeriod = Annotated[
+    float,
+    typer.Option(
+        "--leader-elect-retry-period", metavar="SECONDS", min=0.01, help="How often it is renewed, or asked for."
+    ),
+]
 Qps = Annotated[float, typer.Option("--kube-api-qps", metavar="N", help="Requests a second; 0: no limit of ours.")]
 Burst = Annotated[int, typer.Option("--kube-api-burst", metavar="N", min=1, help="Requests at once.")]
 Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where health, figures and decisions are served.")]
@@ -51,6 +67,9 @@ def run(
     shadow: Shadow = False,
     leader_elect: LeaderElect = True,
     lease: LeaseName = _LEASE,
+    lease_duration: LeaseDuration = 15.0,
+    renew_deadline: RenewDeadline = 10.0,
+    retry_period: RetryPeriod = 2.0,
     config: Config = None,
     feature_gates: Gates = None,
     kube_api_qps: Qps = 200.0,
@@ -70,8 +89,11 @@ def run(
     # Imported here: no other verb needs them.
     from reprieve.cli.log_lines import log_to_stderr
     from reprieve.kubernetes_plane import ClusterSetup, names_or_own
+    from reprieve.stores.kubernetes.leases import Timing
 
     log_to_stderr(log_format)
+    if not retry_period < renew_deadline < lease_duration:
+        raise BadUsage(texts.lease_timing(lease_duration, renew_deadline, retry_period))
     setup = ClusterSetup(
         kubeconfig=kubeconfig,
         context=context,
@@ -81,6 +103,7 @@ def run(
         shadow=shadow,
         history=history,
         lease=lease if leader_elect and not shadow else "",
+        timing=Timing(lease_duration, renew_deadline, retry_period),
     )
     asyncio.run(_run(setup, settings, host, port))
 

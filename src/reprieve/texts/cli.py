@@ -145,6 +145,14 @@ def serving(url: str) -> str:
     return f"Reprieve listens on {url}"
 
 
+def lease_timing(duration: float, deadline: float, retry: float) -> str:
+    return (
+        "a lease is asked for more often than it may be late, and is late before it runs out: "
+        f"--leader-elect-retry-period {retry:g} < --leader-elect-renew-deadline {deadline:g} "
+        f"< --leader-elect-lease-duration {duration:g} has to hold"
+    )
+
+
 def keeps_data(directory: str) -> str:
     return f"data in {directory}"
 

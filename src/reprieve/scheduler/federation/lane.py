@@ -49,9 +49,10 @@ class BindingLane(Lane):
     def _binding(self, seen: Seen) -> None:
         unit = seen.record.unit
         facts = self._schedule.find(unit)
-        if facts is None or not facts.pending or facts.binding.spec.scheduler_name not in self._services.names:
+        silent = self._schedule.silent(unit)
+        if facts is None or not (silent or self._schedule.waits(facts)):
             self._queue.delete(unit)
-        elif _asks_anew(seen):
+        elif silent or _asks_anew(seen):
             waiting = self._schedule.preemptor(facts)
             self._queue.push(unit, waiting.priority, (waiting.created, unit))
         if seen.old is not None and (seen.new is None or _used(seen.old) != _used(seen.new)):

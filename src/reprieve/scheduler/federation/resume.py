@@ -5,14 +5,12 @@ import logging
 from reprieve.engine.holds import HOLD_ANNOTATION, hold_of
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.manifests.priorities import Priority
-from reprieve.model.conditions import has_condition
-from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED, BindingFacts
-from reprieve.policies.federation.evictions import PLACED_ANNOTATION
+from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.scheduler.context import Context, annotations_of
-from reprieve.scheduler.federation.evictions import annotate, evict, lost_by, say
+from reprieve.scheduler.federation.evictions import annotate, evict
+from reprieve.scheduler.federation.untold import tell
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.texts import federation as texts
 
 _log = logging.getLogger(__name__)
 
@@ -33,9 +31,4 @@ async def _resume(context: Context, record: Record) -> None:
         record = await annotate(context, record, {HOLD_ANNOTATION: None})
     elif hold is not None:
         await evict(context, hold)
-    if (lost := lost_by(record)) and not has_condition(record.data, SCHEDULED, "False"):
-        tasks = record.manifest.spec.graceful_eviction_tasks
-        messages = [task.message for task in tasks if task.from_cluster in lost and task.reason == PREEMPTED]
-        await say(context, record, "False", PREEMPTED, "; ".join(messages) or texts.left(lost))
-    elif PLACED_ANNOTATION in annotations_of(record) and not facts.wants and not has_condition(record.data, SCHEDULED):
-        await say(context, record, "True", "Success", texts.scheduled(facts.held))
+    await tell(context, record)

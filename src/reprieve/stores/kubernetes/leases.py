@@ -12,7 +12,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,6 +25,11 @@ from reprieve.stores.errors import AlreadyExists, Conflict, NotFound, StoreError
 from reprieve.stores.kubernetes.requests import Requests
 
 _log = logging.getLogger(__name__)
+
+
+def seconds_awake_or_not() -> float:
+    """A clock that nobody can set, and that goes on while the machine sleeps: other machines do not sleep with it."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 class LeaseLost(ReprieveError):
@@ -48,7 +55,7 @@ class Election:
         identity: str,
         timing: Timing = Timing(),  # noqa: B008 - it never changes
         *,
-        elapsed: Callable[[], float] = time.monotonic,
+        elapsed: Callable[[], float] = seconds_awake_or_not,
     ) -> None:
         self._requests = requests
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
@@ -64,12 +71,16 @@ class Election:
     @property
     def holds(self) -> bool:
         """Whether it is certain that nobody else does."""
-        return self._renewed_at is not None and self._elapsed() < self._renewed_at + self._timing.renew_deadline
+        return self.left() > 0
 
     def check(self) -> None:
         """Before every write. Raises where it would be one too late."""
         if not self.holds:
             raise Unavailable("the lease is not held any more: another replica may act by now")
+
+    def left(self) -> float:
+        """Seconds until the lease counts as lost."""
+        return 0.0 if self._renewed_at is None else self._renewed_at + self._timing.renew_deadline - self._elapsed()
 
     async def acquire(self) -> None:
         """Returns when the lease is held."""
@@ -80,8 +91,11 @@ class Election:
     async def hold(self) -> None:
         """Renew it until that fails for too long; raises `LeaseLost`."""
         while self.holds:
-            await asyncio.sleep(self._timing.retry)
-            await self._try()
+            # Whatever is under way then: at the deadline it is over.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.left()):
+                    await asyncio.sleep(self._timing.retry)
+                    await self._try()
         raise LeaseLost(f"the lease {self._namespace}/{self._name} is lost: it could not be renewed in time")
 
     async def release(self) -> None:
@@ -90,12 +104,16 @@ class Election:
             return
         self._renewed_at = None
         try:
-            lease = await self._read()
-            if lease is not None and lease["spec"].get("holderIdentity") == self.identity:
-                spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
-                await self._replace({**lease, "spec": spec})
-        except StoreError as error:
+            async with asyncio.timeout(self._timing.renew_deadline / 2):
+                await self._give_back()
+        except (StoreError, TimeoutError) as error:
             _log.warning("the lease could not be given back: %s", error)
+
+    async def _give_back(self) -> None:
+        lease = await self._read()
+        if lease is not None and lease["spec"].get("holderIdentity") == self.identity:
+            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
+            await self._replace({**lease, "spec": spec})
 
     async def _try(self) -> bool:
         """Take or renew it, once; whether it is held."""
@@ -125,7 +143,7 @@ class Election:
             return False
         changed = {
             "holderIdentity": self.identity,
-            "leaseDurationSeconds": int(self._timing.duration),
+            "leaseDurationSeconds": ceil(self._timing.duration),
             "renewTime": now,
             "acquireTime": spec.get("acquireTime") if holder == self.identity else now,
             "leaseTransitions": int(spec.get("leaseTransitions") or 0) + (holder != self.identity),
@@ -152,7 +170,7 @@ class Election:
         return {**found, "spec": found.get("spec") or {}}
 
     async def _create(self, now: str) -> bool:
-        spec = {"holderIdentity": self.identity, "leaseDurationSeconds": int(self._timing.duration)}
+        spec = {"holderIdentity": self.identity, "leaseDurationSeconds": ceil(self._timing.duration)}
         spec |= {"acquireTime": now, "renewTime": now, "leaseTransitions": 0}
         metadata = {"name": self._name, "namespace": self._namespace}
         lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}

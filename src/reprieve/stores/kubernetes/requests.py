@@ -8,7 +8,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from reprieve.stores.kubernetes.access import Access
 from reprieve.stores.kubernetes.rate_limit import RateLimit
 
 JSON = "application/json"
+Check = Callable[[], None]
 _PATIENCE = 5
 """How often a request is sent again that the server had no time for."""
 _LONGEST_PAUSE = 30.0
@@ -44,6 +45,10 @@ _BY_CODE: dict[int, type[StoreError]] = {
     422: errors.Invalid,
     429: errors.TooManyRequests,
 }
+
+
+def _anything() -> None:
+    """Everything may be sent."""
 
 
 class _Cause(msgspec.Struct):
@@ -88,10 +93,13 @@ class Requests:
         content: str = JSON,
         accept: str = JSON,
         patient: bool = True,
+        check: Check = _anything,
     ) -> bytes:
-        """The body of the answer. `patient`: come back when the server has no time now."""
+        """The body of the answer. `patient`: come back when the server has no time now. `check` is asked each time at
+        the last moment, however long it took until it was this request's turn, and raises where it may not be sent."""
         for tries in range(_PATIENCE + 1):
             await self._limit.wait()
+            check()
             try:
                 return await self._send(method, path, query, body, content, accept)
             except errors.TooManyRequests as busy:

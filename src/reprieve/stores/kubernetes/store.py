@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
@@ -22,7 +23,7 @@ import msgspec
 from reprieve.manifests.kinds import EVENTS, NODES, PODS
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api.paths import path_of
-from reprieve.stores.errors import Expired, Forbidden, NotFound
+from reprieve.stores.errors import Conflict, Expired, Forbidden, Invalid, NotFound
 from reprieve.stores.kubernetes import events
 from reprieve.stores.kubernetes.discovery import Discovery
 from reprieve.stores.kubernetes.objects import Page, kind_in, page_of, record
@@ -42,6 +43,8 @@ _CONTENT: dict[PatchType, str] = {
     "strategic": "application/strategic-merge-patch+json",
     "apply": "application/apply-patch+yaml",
 }
+_NOTHING = Listing([], sys.maxsize)
+"""Of a kind that is not there: however late anybody has heard of an object, it is gone."""
 _MANAGER = "reprieve"
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -55,8 +58,6 @@ class KubernetesStore:
         self._check = check
         self.discovery = Discovery(requests)
         self._dry_run = False
-        self._last = 0
-        """The last version that a list has told of."""
         self._listed: set[Resource] = set()
         self.forbidden: set[Resource] = set()
         """Kinds that we turned out to have no right to list."""
@@ -76,21 +77,21 @@ class KubernetesStore:
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         api_version = await self.discovery.api_version(resource)
         if api_version is None:
-            return Listing([], self._last)
+            return _NOTHING
         query = {"limit": str(_PAGE), "resourceVersion": "0", "labelSelector": labels, "fieldSelector": fields}
         path = path_of(resource, namespace, version=_version(api_version))
         try:
             found = await self._pages(resource, api_version, path, {key: each for key, each in query.items() if each})
         except NotFound:  # it was there a moment ago: somebody has taken its definition away
             await self.discovery.look_again()
-            return Listing([], self._last)
+            return _NOTHING
         except Forbidden as error:
             if resource in _NEEDED or resource in self._listed:
                 raise
             if resource not in self.forbidden:
                 _log.warning("no right to list %s: none of them count. %s", resource, error)
                 self.forbidden.add(resource)
-            return Listing([], self._last)
+            return _NOTHING
         self.forbidden.discard(resource)
         self._listed.add(resource)
         return found
@@ -108,7 +109,6 @@ class KubernetesStore:
             except Expired:
                 return await self._pages(resource, api_version, path, {**query, "limit": "0"})
             records += page.records
-        self._last = max(self._last, page.version)
         return Listing(records, page.version)
 
     async def _page(self, resource: Resource, api_version: str, path: str, query: Mapping[str, str]) -> Page:
@@ -159,17 +159,23 @@ class KubernetesStore:
             )
             return record(EVENTS, EVENTS.api_version, body)
         query = {"fieldManager": _MANAGER, "force": "true"} if kind == "apply" else None
-        return await self._write(
-            "PATCH",
-            resource,
-            namespace,
-            name,
-            subresource=subresource,
-            body=_ENCODE(_only_if(patch, version, uid)),
-            content=_CONTENT[kind],
-            query=query,
-            api_version=api_version,
-        )
+        try:
+            return await self._write(
+                "PATCH",
+                resource,
+                namespace,
+                name,
+                subresource=subresource,
+                body=_ENCODE(_only_if(patch, version, uid)),
+                content=_CONTENT[kind],
+                query=query,
+                api_version=api_version,
+            )
+        except Invalid as refused:
+            # That it is another object of the same name is for an API server an attempt to change the uid.
+            if uid and any(field == "metadata.uid" for _, _, field in refused.causes):
+                raise Conflict(f"{resource} {name} is another one now", kind=resource.plural, name=name) from refused
+            raise
 
     async def delete(
         self,
@@ -206,7 +212,7 @@ class KubernetesStore:
 
     async def _send(self, method: str, path: str, **options: Any) -> bytes:
         if method != "GET":
-            self._check()
+            options["check"] = self._check
             if self._dry_run:
                 options["query"] = {**(options.get("query") or {}), "dryRun": "All"}
         return await self._requests.send(method, path, **options)
@@ -247,8 +253,8 @@ def _only_if(patch: Patch, version: int | None, uid: str) -> Patch:
     if not meant:
         return patch
     if not isinstance(patch, Mapping):
-        tests = [{"op": "test", "path": f"/metadata/{key}", "value": value} for key, value in meant.items()]
-        return [*tests, *patch]
+        named = [{"op": "add", "path": f"/metadata/{key}", "value": value} for key, value in meant.items()]
+        return [*named, *patch]
     return {**patch, "metadata": {**patch.get("metadata", {}), **meant}}
 
 

@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 _BACK_OFF = Backoff(first=0.2, longest=10.0, jitter=random.random)
 _SERVER_SECONDS = 300, 600
 """How long the server is asked to keep a watch open: not all at the same moment."""
+_DOUBT_SECONDS = 3.0
 _TYPES = get_args(EventType)
 
 
@@ -72,8 +73,7 @@ class Follower:
         except Expired:
             raise
         except NotFound:
-            await self._discovery.look_again()
-            raise Expired(f"{self._resource} are not served any more") from None
+            await self._gone()
         except StoreError as error:
             self._failures += 1
             _log.log(
@@ -84,6 +84,14 @@ class Follower:
                 error,
             )
             await asyncio.sleep(_BACK_OFF.wait(self._failures))
+
+    async def _gone(self) -> None:
+        """Not found, what was there: it is gone when the server still says so after a while. One that has just started
+        may not know all of its kinds yet, and nobody's objects are forgotten for that."""
+        await asyncio.sleep(_DOUBT_SECONDS)
+        await self._discovery.look_again()
+        if await self._discovery.api_version(self._resource) is None:
+            raise Expired(f"{self._resource} are not served any more")
 
     async def _served(self) -> str:
         while True:

@@ -1,0 +1,171 @@
+"""Sees every version of every pod of a namespace on a real API server, in order, and complains of what must not be.
+
+1. No node is ever given more than it has.
+2. Nobody ever gets a second node.
+3. Nobody is evicted in vain: whoever it was for gets that node, or is overtaken there by somebody above it, or is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
+
+import httpx
+
+from tests.kube.client import KubeClient, Refused
+
+_MADE_WAY = re.compile(r"Preempted by Pod/(?P<namespace>[^/]+)/(?P<name>\S+) on (?P<node>[^:]+): ")
+_OVER = ("Succeeded", "Failed")
+
+
+@dataclass
+class Life:
+    """All that is known of one pod."""
+
+    name: str
+    uid: str
+    priority: int
+    cpu: int
+    node: str = ""
+    bound_at: int = 0
+    victim_of: str = ""
+    wanted: str = ""
+    left_at: int = 0
+    gone_at: int = 0
+
+
+class Eye:
+    """Watches from the moment it is opened until it is closed, over restarts of the server."""
+
+    def __init__(self, client: KubeClient, namespace: str, capacity: dict[str, int]) -> None:
+        """`capacity` is the cpu of each node, in thousandths."""
+        self._client = client
+        self._path = client.path("v1", "Pod", namespace)
+        self._capacity = capacity
+        self._closed = threading.Event()
+        self._version = 0
+        self.lives: dict[str, Life] = {}
+        self.faults: list[str] = []
+        self.gaps = 0
+        """How often the server had forgotten what happened in between."""
+        self._thread = threading.Thread(target=self._run, name="eye", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._list()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        self._thread.join(timeout=30)
+
+    @property
+    def victims(self) -> list[Life]:
+        return [life for life in self.lives.values() if life.victim_of and life.left_at]
+
+    def in_vain(self) -> list[str]:
+        return [f"{each.name} left {each.node} for {each.victim_of}" for each in self.victims if self._in_vain(each)]
+
+    def _in_vain(self, victim: Life) -> bool:
+        """By name: of several that had this name one after the other, one that got the place is enough."""
+        claimants = [life for life in self.lives.values() if life.name == victim.victim_of]
+        if not claimants or any(life.node == victim.wanted or life.gone_at for life in claimants):
+            return False
+        above = min(life.priority for life in claimants)
+        arrived = (
+            life for life in self.lives.values() if life.node == victim.wanted and life.bound_at > victim.left_at
+        )
+        return not any(life.priority > above for life in arrived)
+
+    # What the server tells
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            try:
+                with suppress(httpx.TransportError, Refused):
+                    self._watch()
+            except Exception as error:
+                self.faults.append(f"it could not look any more: {error!r}")
+                return
+            self._closed.wait(0.05)
+
+    def _list(self) -> None:
+        found = self._client.request("GET", self._path)
+        self._version = int(found["metadata"]["resourceVersion"])
+        there = {item["metadata"]["uid"] for item in found["items"]}
+        for life in self.lives.values():
+            if life.uid not in there and not life.gone_at:
+                life.gone_at = self._version
+        for item in found["items"]:
+            self._see(item)
+        self._look()
+
+    def _watch(self) -> None:
+        parameters = {"watch": "true", "resourceVersion": str(self._version), "timeoutSeconds": "5"}
+        with self._client.http.stream("GET", self._path, params=parameters) as answer:
+            if answer.is_error:
+                answer.read()
+                if answer.status_code == httpx.codes.GONE:
+                    self._lost_track()
+                return
+            for line in answer.iter_lines():
+                self._take(json.loads(line))
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event["type"] == "ERROR":
+            return self._lost_track()
+        self._version = int(event["object"]["metadata"]["resourceVersion"])
+        life = self._see(event["object"])
+        if event["type"] == "DELETED":
+            life.gone_at = self._version
+        return self._look()
+
+    def _lost_track(self) -> None:
+        self.gaps += 1
+        self._list()
+
+    def _see(self, pod: dict[str, Any]) -> Life:
+        metadata, spec, status = pod["metadata"], pod["spec"], pod["status"]
+        life = self.lives.setdefault(
+            metadata["uid"], Life(metadata["name"], metadata["uid"], spec.get("priority", 0), _cpu(spec))
+        )
+        node = spec.get("nodeName", "")
+        if node and life.node and node != life.node:
+            self.faults.append(f"{life.name} was on {life.node} and is on {node}")
+        if node and not life.node:
+            life.node, life.bound_at = node, self._version
+        if status.get("phase") in _OVER and not life.gone_at:
+            life.gone_at = self._version
+        if "deletionTimestamp" in metadata and not life.left_at:
+            life.left_at = self._version
+        for condition in status.get("conditions", ()):
+            self._told(life, condition)
+        return life
+
+    def _told(self, life: Life, condition: dict[str, Any]) -> None:
+        if condition["type"] != "DisruptionTarget" or condition.get("reason") != "PreemptionByScheduler":
+            return
+        told = _MADE_WAY.match(condition.get("message", ""))
+        assert told is not None, condition
+        stays = condition["status"] != "True"
+        life.victim_of, life.wanted = ("", "") if stays else (told["name"], told["node"])
+
+    def _look(self) -> None:
+        used: dict[str, int] = defaultdict(int)
+        for life in self.lives.values():
+            if life.node and not life.gone_at:
+                used[life.node] += life.cpu
+        for node, cpu in used.items():
+            if cpu > self._capacity[node]:
+                there = sorted(life.name for life in self.lives.values() if life.node == node and not life.gone_at)
+                self.faults.append(f"{node} has {self._capacity[node]} and gives {cpu}: {', '.join(there)}")
+
+
+def _cpu(spec: dict[str, Any]) -> int:
+    asked = (each["resources"]["requests"]["cpu"] for each in spec["containers"])
+    return sum(int(cpu[:-1]) if cpu.endswith("m") else 1000 * int(cpu) for cpu in asked)

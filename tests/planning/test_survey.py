@@ -30,7 +30,7 @@ def grouped(*priorities: int) -> list[Dict]:
         pod(f"team-{number}", node="n1", priority=priority, created=LONG_AGO, cpu="1", group="team")
         for number, priority in enumerate(priorities)
     ]
-    return [pod_group("team", priority=10), *pods]
+    return [pod_group("team", priority=10, priorityClassName="low"), *pods]
 
 
 def warnings(objects: list[Dict], gates: dict[str, bool] | None = None) -> list[str]:

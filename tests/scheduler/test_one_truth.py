@@ -177,7 +177,9 @@ def test_a_group_of_which_the_oldest_pod_got_its_place_stands_behind_an_older_po
     live(story)
 
 
-def test_a_class_that_is_deleted_takes_its_rank_from_groups_that_wait() -> None:
+def test_a_class_that_is_deleted_takes_no_rank_from_groups_that_wait() -> None:
+    """What the class gave a Workload was recorded when it was made, as it is with pods."""
+
     async def story(plane: Plane) -> None:
         await plane.priority("high", 100)
         await plane.priority("middle", 10)
@@ -190,10 +192,10 @@ def test_a_class_that_is_deleted_takes_its_rank_from_groups_that_wait() -> None:
         await plane.passes(1)
         await plane.store.delete(PRIORITY_CLASSES, "high", "")
         await plane.passes(1)
-        assert list(_plans(plane)) == ["Pod/default/single", "Workload/default/w/workers"]
+        assert list(_plans(plane)) == ["Workload/default/w/workers", "Pod/default/single"]
         await plane.store.delete(PODS, "keeps", "default", grace=0)
         await plane.passes(1)
-        assert await plane.where("single") == "n1"
+        assert await plane.where("w-0") == "n1"
 
     live(story)
 

@@ -276,6 +276,7 @@ class PodEntry(Entry):
     name = PodPolicy.name
     ledger = ON_NODES
     kinds = ("Pod",)
+    looks_at_budgets = True
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground

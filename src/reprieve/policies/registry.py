@@ -107,6 +107,8 @@ class Entry(ABC):
     """What it decides for."""
     places_units = True
     """Whether what it decides for gets a place; False: it only makes others leave."""
+    looks_at_budgets = False
+    """Whether its plans respect PodDisruptionBudgets where the settings say so. Not every design knows them."""
 
     @abstractmethod
     def find(self, asked: Asked) -> Preemptor | None:
@@ -304,6 +306,11 @@ class Policies:
 
     def _undo(self, preemptor: Preemptor) -> bool:
         return self._entries[preemptor.policy].undo(preemptor)
+
+    def respects_budgets(self, policy: str) -> bool:
+        """Whether a plan of this policy breaks no budget."""
+        entry = self._entries.get(policy)
+        return self.settings.pdb == "Respect" and entry is not None and entry.looks_at_budgets
 
     def ledger_of(self, policy: str) -> str:
         return self._entries[policy].ledger if policy in self._entries else policy

@@ -31,10 +31,6 @@ class Services(NamedTuple):
     """Everything is decided and recorded, and nothing is written."""
 
     @property
-    def respects_budgets(self) -> bool:
-        return self.policies.settings.pdb == "Respect"
-
-    @property
     def world(self) -> World:
         return self.policies.world
 

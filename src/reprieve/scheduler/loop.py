@@ -47,6 +47,8 @@ _RETRY_SECONDS = 1.0
 _SOME = 8
 """Events that are written at a time while nobody waits for a decision."""
 _MOST_UNTOLD = 2_000
+_LAST_WORDS_SECONDS = 5.0
+"""How long a scheduler that ends goes on writing events."""
 
 
 class Scheduler:
@@ -103,8 +105,9 @@ class Scheduler:
             await self._writes.finish()
             self._mirror.close()
             self._history.flush()
-            with suppress(StoreError):
-                await self._recorder.finish()
+            with suppress(StoreError, TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                    await self._recorder.finish()
 
     async def _start(self) -> None:
         """See everything, then finish what was begun."""

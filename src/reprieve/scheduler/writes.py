@@ -88,10 +88,14 @@ class Writes:
             if again is not None:
                 again()
 
-    async def finish(self) -> None:
-        """Until nothing is on its way."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+    async def finish(self, within: float = 10.0) -> None:
+        """Until nothing is on its way; what a store that does not answer holds up is given up, and told by the objects
+        to whoever comes next."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=within)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
 
 def _tell(unit: str, error: Exception) -> None:

@@ -66,7 +66,7 @@ def test_what_is_above_the_least_count_says_why_it_waits_now_and_gets_the_next_r
         (waits,) = [name for name in ("p0", "p1", "p2") if not await plane.where(name)]
         told = condition(await plane.record(waits), "PodScheduled")["message"]
         assert "does not exist" not in told
-        assert "0 of the 1 pods it needs would fit" in told
+        assert "has the pods it needs; 1 more pod waits for free room (0 of 1 cpu free)" in told
         await plane.node("n2", cpu="1")
         await plane.passes(1)
         assert await plane.where(waits) == "n2"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any
 
 import pytest
 
 from reprieve.manifests.kinds import JOBS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES, REPLICA_SETS
+from reprieve.scheduler import refresh
 from tests.builders.pods import pod_group
 from tests.planes.running import Dict, Plane, job, live, pod, replica_set
 
@@ -186,7 +188,9 @@ def test_a_nominated_pod_whose_node_is_gone_looks_elsewhere_at_once() -> None:
     live(story)
 
 
-def test_what_cannot_help_wakes_nobody() -> None:
+def test_what_cannot_help_wakes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refresh, "QUIET_SECONDS", inf)  # nobody is told how things are meanwhile
+
     async def story(plane: Plane) -> None:
         await plane.node("n1", cpu="4")
         await plane.node("n2", cpu="1")

@@ -9,6 +9,8 @@
    told leaves, the promise is taken back, and after a back-off all is decided anew.
 """
 
+from collections.abc import Callable
+
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
@@ -27,10 +29,10 @@ TARGET = "DisruptionTarget"
 class PodEvictions:
     """Tells the victims of holds to leave."""
 
-    def __init__(self, context: Context, *, respect: bool = False) -> None:
-        """`respect`: only as far as budgets allow it."""
+    def __init__(self, context: Context, respects: Callable[[str], bool]) -> None:
+        """`respects`: whether a policy's victims go only as far as budgets allow it."""
         self._context = context
-        self._respect = respect
+        self._respects = respects
         self._writer = PodWriter(context)
         self._groups = GroupConditions(context)
         self._unfinished: dict[str, Hold] = {}
@@ -45,7 +47,7 @@ class PodEvictions:
     async def rehearse(self, hold: Hold) -> None:
         """Ask whether budgets let all victims go; raises `TooManyRequests` where they do not. Nobody is told."""
         store = self._context.store
-        if self._respect and isinstance(store, Rehearsing):
+        if self._respects(hold.policy) and isinstance(store, Rehearsing):
             rehearsal = store.rehearsal()
             staying = [record for victim in hold.victims if (record := self._staying(victim)) is not None]
             await together(_try_eviction(rehearsal, record) for record in staying)
@@ -55,7 +57,7 @@ class PodEvictions:
         self._unfinished[hold.preemptor] = hold
         groups = {victim.group: victim.message for victim in hold.victims if victim.group and self._staying(victim)}
         await together(self._groups.preempted(UnitName(group), message) for group, message in groups.items())
-        if self._respect:
+        if self._respects(hold.policy):
             await self._evict_within_budgets(hold)
         else:
             await together(self._mark(victim) for victim in hold.victims)

@@ -54,7 +54,7 @@ class PodLane(Lane):
         self._history = services.context.log.history
         self._pending = PendingUnits(services.policies, services.names)
         room = NodeRoom(services.policies, services.context.clock)
-        evictions = PodEvictions(services.context, respect=services.respects_budgets)
+        evictions = PodEvictions(services.context, services.policies.respects_budgets)
         effects = PodEffects(services.context, evictions)
         self._alike = AlikePods(services.queue, self._pending, room)
         self._place = PlacePods(services, self._pending, effects, evictions, room, self._alike)

@@ -22,7 +22,7 @@ class QueueLimitLane(Lane):
         self._queue = services.queue
         self._configurations = QueueConfigurations(services.context, services.world, writes=not services.shadow)
         self._enforce = EnforceLimits(
-            services, self._configurations, PodEvictions(services.context, respect=services.respects_budgets)
+            services, self._configurations, PodEvictions(services.context, services.policies.respects_budgets)
         )
 
     async def turn(self, unit: str) -> None:  # noqa: ARG002 - there is but one

@@ -12,8 +12,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from reprieve.engine.plan import Plan
-from reprieve.manifests.kinds import EVENTS, PODS, RESOURCES
+from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, EVENTS, PODS, RESOURCES
 from reprieve.manifests.loading import load_objects
+from reprieve.model.names import kind_of
 from reprieve.planning.planner import Planner
 from reprieve.planning.result import Decision
 from reprieve.scheduler.queues.configuration import in_force
@@ -23,6 +24,7 @@ from tests.planes.running import Plane
 A_WHILE = 3.0
 """Seconds without a write after which everybody must have got what there was."""
 A_MOMENT = 0.1
+_BINDINGS = {each.kind: each for each in (BINDINGS, CLUSTER_BINDINGS)}
 _LONGEST_UNREST = 3600.0
 
 
@@ -64,7 +66,10 @@ class Judge:
         """Nobody gets a place while somebody more important waits that there is such a place for."""
         order: list[str] = planner.cycle().order
         before = order[: order.index(plan.preemptor)] if plan.preemptor in order else []
+        bindings = {record.unit for each in _BINDINGS.values() for record in now(self._plane.store.list(each)).records}
         for unit in before:
+            if kind_of(unit) in _BINDINGS and unit not in bindings:
+                continue  # a plan makes what the detector has not made yet: nobody can be overtaken before it is there
             other = self._planner().single(unit).decisions[0]
             same = planner.policies.ledger_of(other.policy) == planner.policies.ledger_of(plan.policy)
             if other.outcome == "Fits" and same:

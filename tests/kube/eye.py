@@ -77,7 +77,9 @@ class Eye:
         if not claimants or any(life.node == victim.wanted or life.gone_at for life in claimants):
             return False
         above = min(life.priority for life in claimants)
-        arrived = (life for life in self.lives.values() if life.node == victim.wanted and life.bound_at > victim.left_at)
+        arrived = (
+            life for life in self.lives.values() if life.node == victim.wanted and life.bound_at > victim.left_at
+        )
         return not any(life.priority > above for life in arrived)
 
     # What the server tells

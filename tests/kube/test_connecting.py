@@ -174,7 +174,7 @@ def test_a_file_that_says_nothing_useful(tmp_path: Path, text: str, said: str) -
 
 
 def test_no_file_at_all(tmp_path: Path) -> None:
-    with pytest.raises(NoAccess, match="there is no kubeconfig file .*name one with --kubeconfig"):
+    with pytest.raises(NoAccess, match=r"there is no kubeconfig file .*name one with --kubeconfig"):
         who_am_i(tmp_path / "nowhere")
 
 
@@ -189,7 +189,7 @@ def test_a_server_that_is_not_there(config: Config) -> None:
         async with open_store(str(config.write({"token": "x"}, server="https://127.0.0.1:1"))) as store:
             await store.discovery.look_again()
 
-    with pytest.raises(Unavailable, match="https://127.0.0.1:1 cannot be reached"):
+    with pytest.raises(Unavailable, match=r"https://127\.0\.0\.1:1 cannot be reached"):
         asyncio.run(main())
 
 

@@ -41,7 +41,10 @@ LeaseName = Annotated[
 LeaseDuration = Annotated[
     float,
     typer.Option(
-        "--leader-elect-lease-duration", metavar="SECONDS", min=1.0, help="How long a lease is good that is not renewed."
+        "--leader-elect-lease-duration",
+        metavar="SECONDS",
+        min=1.0,
+        help="How long a lease is good that is not renewed.",
     ),
 ]
 RenewDeadline = Annotated[

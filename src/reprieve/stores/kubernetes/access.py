@@ -97,7 +97,16 @@ def _library() -> _Library:
         from kubernetes_asyncio.config.incluster_config import load_incluster_config
     except ImportError as error:
         raise NoAccess(f"talking to a Kubernetes API server needs an extra: pip install 'reprieve[{EXTRA}]'") from error
-    failures = (ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError)
+    failures = (
+        ConfigException,
+        yaml.YAMLError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        AssertionError,
+    )
     return _Library(
         Configuration,
         RESTClientObject,
@@ -125,7 +134,10 @@ async def _from_file(library: _Library, kubeconfig: str | Path | None, context: 
         raise NoAccess(f"there is no kubeconfig file {file}; name one with --kubeconfig, or set KUBECONFIG")
     try:
         return await library.load_file(
-            config_file=file, context=context or _current_context(file), client_configuration=configuration, persist_config=False
+            config_file=file,
+            context=context or _current_context(file),
+            client_configuration=configuration,
+            persist_config=False,
         )
     except library.failures as error:
         wanted = f"context {context!r} of {file}" if context else file

@@ -63,10 +63,11 @@ test: $(DEV) ## Run the tests
 # The same tests over many more random worlds and lives, and with a thousand kills; about an hour.
 LONG := REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 REFERENCE_EXAMPLES=5000 TABLE_EXAMPLES=250 \
 	LAW_EXAMPLES=1000 BINDING_WORLDS=10000 GROUP_EXAMPLES=500 GANG_WORLDS=3000 SCORE_EXAMPLES=5000 \
-	QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000
+	QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000 REPRIEVE_KUBE_FAULTS=200
 
 test-long: $(DEV) ## Run the tests with random worlds, lives and kills over many more of them
-	$(LONG) $(BIN)/python -m pytest $(WORKERS) tests/crash tests/engine tests/policies tests/scheduler
+	$(LONG) $(BIN)/python -m pytest $(WORKERS) tests/crash tests/engine tests/policies tests/scheduler \
+		tests/kube/test_under_fire.py
 
 # Tests against a real Kubernetes use them when they are there, and are skipped else.
 kube: $(RUNTIME) ## Provide a real Kubernetes control plane for the tests: from KUBEBUILDER_ASSETS, or built with Go, once

@@ -22,7 +22,7 @@ class Replica:
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         program = Path(sys.executable).with_name("reprieve")
-        command = [program, "run", f"--kubeconfig={kubeconfig}", f"--port={port}", *options]
+        command: list[str | Path] = [program, "run", f"--kubeconfig={kubeconfig}", f"--port={port}", *options]
         self.process = Process(command, directory / f"reprieve-{port}.log", self.lives)
 
     def lives(self) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from reprieve.manifests.kinds import CLUSTER_QUEUES, QUOTA_WORKLOADS
 from reprieve.manifests.resource import Resource
 from reprieve.scheduler.mirror import Mirror
-from reprieve.stores.errors import NotFound
+from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.kubernetes import discovery
 from reprieve.stores.kubernetes.store import KubernetesStore
 from reprieve.world import World
@@ -112,10 +114,8 @@ def test_nothing_is_forgotten_while_a_server_starts(
         kube.api_server.kill()
         kube.api_server.launch()
         for _ in range(60):
-            try:
+            with suppress(StoreError):
                 await following.follow()
-            except Exception as error:
-                assert not isinstance(error, AssertionError)
             await asyncio.sleep(0.1)
         await asyncio.to_thread(kube.api_server.wait_until_ready)
         await asyncio.to_thread(_make_when_served, admin, queue("two"))
@@ -136,7 +136,7 @@ def _make_when_served(admin: KubeClient, manifest: dict[str, Any]) -> None:
             admin.create(manifest)
             return
         except (Refused, KeyError):
-            asyncio.run(asyncio.sleep(0.1))
+            time.sleep(0.1)
     raise AssertionError("it was never served")
 
 
@@ -146,4 +146,4 @@ def _remove(admin: KubeClient, made: dict[str, Any]) -> None:
         return
     admin.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
     while admin.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", name) is not None:
-        asyncio.run(asyncio.sleep(0.1))
+        time.sleep(0.1)

@@ -64,6 +64,9 @@ class Pair:
         found = self.found(name)
         return str(found["spec"].get("nodeName", "")) if found else ""
 
+    def until_bound(self, name: str) -> str:
+        return str(until(lambda: self.bound(name)))
+
 
 @pytest.fixture
 def pair(kube: Cluster, admin: KubeClient, namespace: str, make_node: MakeNode, tmp_path: Path) -> Iterator[Pair]:
@@ -96,12 +99,12 @@ def test_a_standby_is_healthy_and_ready_and_acts_within_a_moment_when_the_leader
     for replica in (pair.leader, pair.standby):
         assert [replica.answer(path) for path in ("/healthz", "/livez", "/readyz", "/metrics")] == [200] * 4
     pair.pod("first")
-    until(lambda: pair.bound("first"))
+    pair.until_bound("first")
     begun = time.monotonic()
     pair.leader.process.stop()
     assert pair.leader.process.exit_code == 0, pair.leader.said()
     pair.pod("second")
-    until(lambda: pair.bound("second"))
+    pair.until_bound("second")
     assert pair.taken_over()
     # It did not have to run out: the leader gave it back.
     assert (
@@ -115,7 +118,7 @@ def test_a_leader_killed_in_the_middle_of_a_preemption_is_succeeded_by_one_that_
 ) -> None:
     for name in ("one", "two"):
         pair.pod(name, cpu="2")
-        until(lambda name=name: pair.bound(name))
+        pair.until_bound(name)
     # One victim is told to go; of the other one the leader never gets to know.
     stuck = pair.proxy.inject(Delay(3600), _deletion_but_of_the_first(), times=None)
     pair.pod("urgent", cpu="4", priorityClassName=high)
@@ -124,7 +127,7 @@ def test_a_leader_killed_in_the_middle_of_a_preemption_is_succeeded_by_one_that_
     killed = time.monotonic()
     until(pair.taken_over)
     assert time.monotonic() - killed < DURATION + RETRY + SLACK
-    assert until(lambda: pair.bound("urgent")) == f"{pair.namespace}-a"
+    assert pair.until_bound("urgent") == f"{pair.namespace}-a"
     assert pair.found("one") is None
     assert pair.found("two") is None
     events = pair.admin.list("events.k8s.io/v1", "Event", pair.namespace)
@@ -133,12 +136,12 @@ def test_a_leader_killed_in_the_middle_of_a_preemption_is_succeeded_by_one_that_
 
 def test_a_leader_that_slept_longer_than_its_lease_writes_nothing_any_more(pair: Pair) -> None:
     pair.pod("before")
-    until(lambda: pair.bound("before"))
+    pair.until_bound("before")
     pair.leader.process.halt()
     until(pair.taken_over)
     for number in range(3):
         pair.pod(f"pod-{number}")
-        until(lambda number=number: pair.bound(f"pod-{number}"))
+        pair.until_bound(f"pod-{number}")
     pair.pod("nobodys", cpu="64")
     writes = _writes(pair.proxy)
     pair.leader.process.go_on()
@@ -157,7 +160,7 @@ def test_a_leader_that_reaches_nobody_stops_and_another_one_acts(pair: Pair) -> 
     until(lambda: pair.leader.process.exit_code is not None)
     assert time.monotonic() - cut < DEADLINE + RETRY + 2
     assert pair.leader.process.exit_code == 1
-    until(lambda: pair.bound("alone"))
+    pair.until_bound("alone")
     assert pair.taken_over()
 
 
@@ -168,7 +171,7 @@ def test_a_leader_is_told_to_end_while_nobody_answers(pair: Pair) -> None:
     begun = time.monotonic()
     pair.leader.process.stop()
     assert time.monotonic() - begun < 10
-    until(lambda: pair.bound("waits"))
+    pair.until_bound("waits")
 
 
 def _deletion_but_of_the_first() -> Any:

@@ -19,7 +19,7 @@ from reprieve.stores.protocol import Watch
 from reprieve.stores.records import WatchEvent
 from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
-from tests.kube.faults import Answer, Cut, Delay, WatchError, matching
+from tests.kube.faults import Answer, Cut, Delay, Fault, WatchError, matching
 from tests.kube.proxy import FaultyProxy
 from tests.kube.stores import config_map, until, with_store
 
@@ -43,7 +43,7 @@ class Writer:
     def __init__(self, admin: KubeClient, namespace: str, seed: int) -> None:
         self._admin = admin
         self._namespace = namespace
-        self._random = Random(f"writer {seed}")
+        self._random = Random(f"writer {seed}")  # noqa: S311 - not a secret
         self._there: set[str] = set()
         self.told: list[tuple[str, str, int]] = []
 
@@ -70,7 +70,9 @@ class Writer:
 def test_everything_is_told_once_and_in_order(
     proxy: FaultyProxy, through: Path, admin: KubeClient, namespace: str, seed: int
 ) -> None:
-    random, writer = Random(f"cuts {seed}"), Writer(admin, namespace, seed)
+    random = Random(f"cuts {seed}")  # noqa: S311 - not a secret
+    writer = Writer(admin, namespace, seed)
+    faults: list[Fault] = [Cut(), Answer(500), Answer(503), Delay(0.3)]
     seen: list[WatchEvent] = []
 
     def write() -> None:
@@ -79,7 +81,7 @@ def test_everything_is_told_once_and_in_order(
             if random.random() < 0.1:
                 proxy.cut_watches("/configmaps$")
             if random.random() < 0.03:
-                proxy.inject(random.choice([Cut(), Answer(500), Answer(503), Delay(0.3)]), matching(verb="watch"))
+                proxy.inject(random.choice(faults), matching(verb="watch"))
 
     async def story(store: KubernetesStore) -> None:
         watch = store.watch(CONFIG_MAPS, (await store.list(CONFIG_MAPS, namespace)).version, namespace)

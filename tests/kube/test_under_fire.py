@@ -32,7 +32,7 @@ from tests.kube.proxy import FaultyProxy
 from tests.kube.replicas import Replica, until
 from tests.kube.trouble import Trouble
 
-FAULTS = int(os.environ.get("REPRIEVE_KUBE_FAULTS", "15"))
+FAULTS = int(os.environ.get("REPRIEVE_KUBE_FAULTS", "12"))
 SEED = int(os.environ.get("REPRIEVE_KUBE_SEED", "1"))
 PRIORITIES = {"low": 0, "middle": 100, "high": 1000, "highest": 10_000}
 NODES = 4
@@ -44,7 +44,7 @@ class Load:
     """Whoever uses the cluster: each step somebody comes or goes."""
 
     def __init__(self, seed: int, admin: KubeClient, namespace: str) -> None:
-        self._random = Random(f"load {seed}")
+        self._random = Random(f"load {seed}")  # noqa: S311 - not a secret
         self._admin = admin
         self._namespace = namespace
         self._number = 0
@@ -72,8 +72,9 @@ class Load:
         self._create(self._template(priority, self._random.randint(1, 3), name))
 
     def _job(self) -> None:
-        spec = {"parallelism": 2, "completions": 4, "template": self._template("middle", 1)}
-        spec["template"]["spec"]["restartPolicy"] = "Never"
+        template = self._template("middle", 1)
+        template["spec"]["restartPolicy"] = "Never"
+        spec = {"parallelism": 2, "completions": 4, "template": template}
         self._create({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self._name("job")}, "spec": spec})
 
     def _replica_set(self, replicas: int) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def test_it_comes_to_rest_whatever_goes_wrong(
     nodes = [f"{namespace}-{number}" for number in range(NODES)]
     for name in nodes:
         make_node(name, cpu=str(CPU))
-    random = Random(f"pace {SEED}")
+    random = Random(f"pace {SEED}")  # noqa: S311 - not a secret
     with (
         FaultyProxy(kube.access, kube.url) as proxy,
         kube.client() as watcher,

@@ -19,7 +19,7 @@ class Trouble:
     """One thing after the other goes wrong, and is made good again as far as the next one needs it."""
 
     def __init__(self, seed: int, cluster: Cluster, proxy: FaultyProxy, replica: Replica) -> None:
-        self._random = Random(f"trouble {seed}")
+        self._random = Random(f"trouble {seed}")  # noqa: S311 - not a secret
         self._cluster = cluster
         self._proxy = proxy
         self._replica = replica

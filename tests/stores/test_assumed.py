@@ -1,4 +1,4 @@
-"""What was sent off is shown as if it had arrived, until it has, or is taken back; whatever the store tells meanwhile."""
+"""What was sent off is shown as if it had arrived, until it has or is taken back, whatever is told in between."""
 
 from __future__ import annotations
 

@@ -35,7 +35,12 @@ LeaseName = Annotated[
 ]
 LeaseDuration = Annotated[
     float,
-    typer.Option("--leader-elect-lease-duration", metavar="SECONDS", min=1.0, help="How long an old lease is good."),
+    typer.Option(
+        "--leader-elect-lease-duration",
+        metavar="SECONDS",
+        min=1.0,
+        help="How long a lease is good that is not renewed.",
+    ),
 ]
 RenewDeadline = Annotated[
     float,

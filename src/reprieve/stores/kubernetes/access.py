@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 from reprieve.manifests.problems import ReprieveError
 
 EXTRA = "kubernetes"
@@ -32,11 +34,15 @@ class Access(NamedTuple):
     refreshing: "asyncio.Task[None] | None" = None
     namespace: str = ""
     """Where the context means its user to be; empty: it does not say."""
+    token_file: Path | None = None
 
     async def headers(self) -> dict[str, str]:
-        """Who we are; tokens that are short-lived are read anew when it is time."""
+        """Who we are; tokens that are short-lived are read anew when it is time, those in a file each time."""
+        if self.token_file is not None:
+            with suppress(OSError):
+                return {"Authorization": f"Bearer {self.token_file.read_text().strip()}"}
         found = (await self.configuration.auth_settings()).get("BearerToken")
-        return {"Authorization": str(found["value"])} if found and found.get("value") else {}
+        return {"Authorization": str(found["value"]).strip()} if found and found.get("value") else {}
 
     async def close(self) -> None:
         if self.refreshing is not None:
@@ -56,7 +62,7 @@ async def open_access(
     library = _library()
     configuration = library.Configuration()
     configuration.connection_pool_maxsize = connections
-    refreshing = None
+    refreshing = token_file = None
     namespace = ""
     if kubeconfig is None and context is None and _in_cluster():
         name = "in-cluster"
@@ -66,14 +72,15 @@ async def open_access(
         chosen = loader.current_context or {}
         name = str(chosen["name"]) if "name" in chosen else ""
         namespace = str(chosen["context"].get("namespace", "")) if "context" in chosen else ""
+        token_file = _token_file(loader._user)
         if loader._user is not None and "exec" in loader._user:
             refreshing = asyncio.create_task(library.refresh(loader, configuration, _REFRESH_SECONDS))
     try:
         session = library.RESTClientObject(configuration).pool_manager
     except OSError as error:
         raise NoAccess(f"the certificates of context {name!r} cannot be read: {error}") from error
-    server_name = configuration.tls_server_name
-    return Access(configuration.host, name, session, configuration, server_name, refreshing, namespace)
+    named = configuration.tls_server_name
+    return Access(configuration.host, name, session, configuration, named, refreshing, namespace, token_file)
 
 
 class _Library(NamedTuple):
@@ -95,7 +102,16 @@ def _library() -> _Library:
         from kubernetes_asyncio.config.incluster_config import load_incluster_config
     except ImportError as error:
         raise NoAccess(f"talking to a Kubernetes API server needs an extra: pip install 'reprieve[{EXTRA}]'") from error
-    failures = (ConfigException, OSError, ValueError, KeyError, TypeError, AssertionError)
+    failures = (
+        ConfigException,
+        yaml.YAMLError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        AssertionError,
+    )
     return _Library(
         Configuration,
         RESTClientObject,
@@ -123,8 +139,27 @@ async def _from_file(library: _Library, kubeconfig: str | Path | None, context: 
         raise NoAccess(f"there is no kubeconfig file {file}; name one with --kubeconfig, or set KUBECONFIG")
     try:
         return await library.load_file(
-            config_file=file, context=context, client_configuration=configuration, persist_config=False
+            config_file=file,
+            context=context or _current_context(file),
+            client_configuration=configuration,
+            persist_config=False,
         )
     except library.failures as error:
         wanted = f"context {context!r} of {file}" if context else file
         raise NoAccess(f"{wanted} cannot be used: {error}") from error
+
+
+def _current_context(files: str) -> str | None:
+    """Of several files the first one that names a context decides, as for kubectl; None: there is only one to ask."""
+    paths = [Path(each).expanduser() for each in files.split(os.pathsep) if each]
+    if len(paths) == 1:
+        return None
+    found = (yaml.safe_load(path.read_text()) for path in paths if path.is_file())
+    return next((str(each["current-context"]) for each in found if each.get("current-context")), None)
+
+
+def _token_file(user: Any) -> Path | None:
+    """Where the token of a user is read; a path in a kubeconfig file begins where that file is."""
+    if user is None or "tokenFile" not in user:
+        return None
+    return Path(user.path).parent / str(user["tokenFile"])

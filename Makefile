@@ -11,7 +11,7 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	echo $$candidate; break; fi; done)
 
-.PHONY: help setup run examples test test-long kube lint format bench clean
+.PHONY: help setup run examples test test-long kube lint format bench bench-kube clean
 .DEFAULT_GOAL := help
 
 help: ## Show what there is
@@ -85,6 +85,9 @@ format: $(DEV) ## Put the code in shape
 
 bench: $(RUNTIME) ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks
+
+bench-kube: $(DEV) kube ## Measure against a real API server, next to kube-scheduler
+	$(BIN)/python -m benchmarks.kube
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

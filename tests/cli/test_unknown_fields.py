@@ -86,7 +86,7 @@ def test_apply_warns_before_it_sends(plane: Running, world: Path) -> None:
     for what, line in lines_of(world).items():
         assert f", line {line}: " in done.stderr
         assert what in done.stderr
-    assert plane.ok("delete", "-f", str(world)).stderr == ""
+    assert plane.ok("delete", "-f", str(world), "--force").stderr == ""  # nobody runs pods on its node
 
 
 def test_a_live_plan_warns_of_what_it_is_asked_about(plane: Running, world: Path) -> None:

@@ -46,11 +46,11 @@ def test_groups_of_pods_are_among_its_kinds(admin: KubeClient, namespace: str) -
 
 
 def test_rights_are_those_of_the_user_and_its_groups(kube: Cluster, admin: KubeClient, namespace: str) -> None:
-    with kube.client("ada", ["readers"]) as ada, pytest.raises(Refused) as refused:
+    with kube.client("grace", ["librarians"]) as ada, pytest.raises(Refused) as refused:
         ada.list("v1", "ConfigMap", namespace)
     assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
-    let_read_config_maps(admin, "readers", namespace)
-    with kube.client("ada", ["readers"]) as ada:
+    let_read_config_maps(admin, "librarians", namespace)
+    with kube.client("grace", ["librarians"]) as ada:
         until(lambda: may_list(ada, namespace))
         with pytest.raises(Refused):
             ada.create(config_map("mine"), namespace)

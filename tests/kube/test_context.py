@@ -158,7 +158,7 @@ def test_explain_says_why_a_pod_of_the_cluster_waits(
     )
     assert reader("explain", "big").lines[0] == done.lines[0]
     spared = reader("explain", "pod/big", "-n", namespace, "--why-not", "pod/old")
-    assert f"Pod/{namespace}/old does make way" in spared.stdout
+    assert f"Pod/{namespace}/old is a victim" in spared.stdout
     assert reader.writes() == []
 
 

@@ -2,7 +2,9 @@
 
 1. No node is ever given more than it has.
 2. Nobody ever gets a second node.
-3. Nobody is evicted in vain: whoever it was for gets that node, or is overtaken there by somebody above it, or is gone.
+3. Nobody is evicted in vain: whoever it was for gets that node, or is overtaken there by somebody above it, or is gone
+   before it has any. As with kube-scheduler, room that comes free elsewhere while the victim still leaves is taken: that
+   somebody did leave there in between is looked at, and how often it happens is counted.
 """
 
 from __future__ import annotations
@@ -69,13 +71,32 @@ class Eye:
         return [life for life in self.lives.values() if life.victim_of and life.left_at]
 
     def in_vain(self) -> list[str]:
-        return [f"{each.name} left {each.node} for {each.victim_of}" for each in self.victims if self._in_vain(each)]
+        return [
+            f"{each.name} left {each.node} for {each.victim_of}"
+            for each in self.victims
+            if self._in_vain(each) and not self._room_came_free(each)
+        ]
+
+    def room_came_free(self) -> int:
+        """How many left for somebody who then found room elsewhere."""
+        return sum(self._in_vain(each) and self._room_came_free(each) for each in self.victims)
+
+    def _room_came_free(self, victim: Life) -> bool:
+        """Whether its preemptor is on a node that somebody left after the victim was told to go."""
+        return any(
+            other.node == life.node and victim.left_at < other.gone_at <= life.bound_at
+            for life in self.lives.values()
+            if life.name == victim.victim_of and life.node
+            for other in self.lives.values()
+        )
 
     def _in_vain(self, victim: Life) -> bool:
         """By name: of several that had this name one after the other, one that got the place is enough."""
         claimants = [life for life in self.lives.values() if life.name == victim.victim_of]
-        if not claimants or any(life.node == victim.wanted or life.gone_at for life in claimants):
+        if any(life.node == victim.wanted or _never_placed(life) for life in claimants):
             return False
+        if not claimants:  # it came and went while the server had forgotten what happened
+            return not self.gaps
         above = min(life.priority for life in claimants)
         arrived = (
             life for life in self.lives.values() if life.node == victim.wanted and life.bound_at > victim.left_at
@@ -164,6 +185,11 @@ class Eye:
             if cpu > self._capacity[node]:
                 there = sorted(life.name for life in self.lives.values() if life.node == node and not life.gone_at)
                 self.faults.append(f"{node} has {self._capacity[node]} and gives {cpu}: {', '.join(there)}")
+
+
+def _never_placed(life: Life) -> bool:
+    """It was gone before it had any node: one that went elsewhere has no such excuse."""
+    return bool(life.gone_at) and not life.node
 
 
 def _cpu(spec: dict[str, Any]) -> int:

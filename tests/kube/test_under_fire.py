@@ -152,6 +152,7 @@ def test_it_comes_to_rest_whatever_goes_wrong(
             replica.process.stop()
             print(f"seed {SEED}: {sum(trouble.happened.values())} faults {dict(trouble.happened)}")
             print(f"{len(eye.lives)} pods, {len(eye.victims)} victims, {eye.gaps} gaps in what was seen")
+            print(f"{eye.room_came_free()} victims whose preemptor found room elsewhere while they left")
     assert eye.victims
     print(f"at rest after {took:.0f} seconds")
     assert eye.faults == []

@@ -3,8 +3,8 @@
 1. No node is ever given more than it has.
 2. Nobody ever gets a second node.
 3. Nobody is evicted in vain: whoever it was for gets that node, or is overtaken there by somebody above it, or is gone
-   before it has any. As with kube-scheduler, room that comes free elsewhere while the victim still leaves is taken: that
-   somebody did leave there in between is looked at, and how often it happens is counted.
+   before it has any. As with kube-scheduler, room that comes free elsewhere while the victim still leaves is taken:
+   that somebody did leave there in between is looked at, and how often it happens is counted.
 """
 
 from __future__ import annotations

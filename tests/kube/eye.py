@@ -3,8 +3,8 @@
 1. No node is ever given more than it has.
 2. Nobody ever gets a second node.
 3. Nobody is evicted in vain: whoever it was for gets that node, or is overtaken there by somebody above it, or is gone
-   before it has any. As with kube-scheduler, room that comes free elsewhere while the victim still leaves is taken: that
-   somebody did leave there in between is looked at, and how often it happens is counted.
+   before it has any. As with kube-scheduler, room that comes free elsewhere while the victim still leaves is taken:
+   that somebody did leave there in between is looked at, and how often it happens is counted.
 """
 
 from __future__ import annotations
@@ -72,10 +72,21 @@ class Eye:
 
     def in_vain(self) -> list[str]:
         return [
-            f"{each.name} left {each.node} for {each.victim_of}"
+            f"{each.name} left {each.node} for {each.victim_of}{self._instead(each)}"
             for each in self.victims
             if self._in_vain(each) and not self._room_came_free(each)
         ]
+
+    def _instead(self, victim: Life) -> str:
+        """Where its preemptor went, and who left there, by the versions at which that was."""
+        claimants = [life for life in self.lives.values() if life.name == victim.victim_of]
+        left = sorted(
+            (life.gone_at, life.left_at, life.name)
+            for life in self.lives.values()
+            if life.gone_at and life.node in {claimant.node for claimant in claimants}
+        )
+        told = [(life.node, life.bound_at, life.priority, life.gone_at) for life in claimants]
+        return f" at {victim.left_at}, which went to {told}; there left {left}"
 
     def room_came_free(self) -> int:
         """How many left for somebody who then found room elsewhere."""

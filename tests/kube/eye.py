@@ -72,10 +72,21 @@ class Eye:
 
     def in_vain(self) -> list[str]:
         return [
-            f"{each.name} left {each.node} for {each.victim_of}"
+            f"{each.name} left {each.node} for {each.victim_of}{self._instead(each)}"
             for each in self.victims
             if self._in_vain(each) and not self._room_came_free(each)
         ]
+
+    def _instead(self, victim: Life) -> str:
+        """Where its preemptor went, and who left there, by the versions at which that was."""
+        claimants = [life for life in self.lives.values() if life.name == victim.victim_of]
+        left = sorted(
+            (life.gone_at, life.left_at, life.name)
+            for life in self.lives.values()
+            if life.gone_at and life.node in {claimant.node for claimant in claimants}
+        )
+        told = [(life.node, life.bound_at, life.priority, life.gone_at) for life in claimants]
+        return f" at {victim.left_at}, which went to {told}; there left {left}"
 
     def room_came_free(self) -> int:
         """How many left for somebody who then found room elsewhere."""

@@ -37,6 +37,7 @@ SEED = int(os.environ.get("REPRIEVE_KUBE_SEED", "1"))
 PRIORITIES = {"low": 0, "middle": 100, "high": 1000, "highest": 10_000}
 NODES = 4
 CPU = 4
+REPLICAS = 10
 SETTLES_WITHIN = 120.0
 
 
@@ -52,7 +53,7 @@ class Load:
     def begin(self) -> None:
         for name, value in PRIORITIES.items():
             self._class(name, value)
-        for replicas in (4, 6):
+        for replicas in (4, REPLICAS - 4):
             self._create(self._replica_set(replicas))
 
     def end(self) -> None:
@@ -122,8 +123,7 @@ def test_it_comes_to_rest_whatever_goes_wrong(
     kube: Cluster, admin: KubeClient, namespace: str, make_node: MakeNode, load: Load, tmp_path: Path
 ) -> None:
     programs.folder("kube-controller-manager", "kwok")
-    kube.start_controller_manager()
-    kube.start_kwok(complete_after_ms=1500)
+    helpers = [kube.start_controller_manager(), kube.start_kwok(complete_after_ms=1500)]
     nodes = [f"{namespace}-{number}" for number in range(NODES)]
     for name in nodes:
         make_node(name, cpu=str(CPU))
@@ -139,11 +139,14 @@ def test_it_comes_to_rest_whatever_goes_wrong(
         trouble = Trouble(SEED, kube, proxy, replica)
         try:
             replica.process.start()
+            until(lambda: sum(bool(life.node) for life in eye.lives.values()) >= REPLICAS)
             for _ in range(FAULTS):
                 for _ in range(random.randint(1, 3)):
                     load.step()
                     time.sleep(random.uniform(0.05, 0.5))
                 trouble.strike()
+                for helper in helpers:  # controllers that are still starting end when the server does
+                    helper.start()
                 time.sleep(random.uniform(0.2, 2.0))
             begun = time.monotonic()
             until(lambda: not (_unrest(admin, namespace, nodes)), SETTLES_WITHIN, every=1.0)

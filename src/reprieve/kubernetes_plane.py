@@ -69,7 +69,8 @@ class ClusterScheduler:
             store,
             history,
             system_clock,
-            beside_others(settings),
+            # A shadow asks whom the cluster's own scheduler would ask: it compares itself with that one.
+            settings if setup.shadow else beside_others(settings),
             names=setup.names,
             shadow=setup.shadow,
             at_once=AT_ONCE,

@@ -56,19 +56,37 @@ class Cell:
         reachable = self.kept + self.above.most()
         return reachable if self.limit is None else min(reachable, self.quota + self.limit)
 
+    def upwards(self) -> "Iterator[Cell]":
+        """It, and the cells above it."""
+        cell: Cell | None = self
+        while cell is not None:
+            yield cell
+            cell = cell.above
+
+    def set_usage(self, usage: int) -> None:
+        """As it was at another moment; whoever does this does it for all cells that differ."""
+        self.usage = usage
+        self.owner.known_share = None
+
     def add(self, amount: int) -> None:
-        own = max(0, self.kept - self.usage)
-        self.usage += amount
-        self.owner.forget_share()
-        if self.above is not None and amount > own:
-            self.above.add(amount - own)
+        """Here, and above what is kept here in the cells above: a loop, because searches do little else."""
+        cell: Cell | None = self
+        while cell is not None and amount > 0:
+            own = cell.kept - cell.usage
+            cell.usage += amount
+            cell.owner.known_share = None
+            if own > 0:
+                amount -= own
+            cell = cell.above
 
     def remove(self, amount: int) -> None:
-        stored = self.usage - self.kept
-        self.usage -= amount
-        self.owner.forget_share()
-        if self.above is not None and stored > 0:
-            self.above.remove(min(amount, stored))
+        cell: Cell | None = self
+        while cell is not None and amount > 0:
+            stored = cell.usage - cell.kept
+            cell.usage -= amount
+            cell.owner.known_share = None
+            amount = min(amount, stored)
+            cell = cell.above
 
 
 class QuotaNode:
@@ -85,7 +103,8 @@ class QuotaNode:
         self._cells: dict[FlavorResource, Cell] = {}
         self._declared: list[tuple[str, Cell]] = []
         """The cells of what it, or a node below it, has quota for, by resource: only these count in shares."""
-        self._share: FairShare | None = None
+        self.known_share: FairShare | None = None
+        """Kept until its usage changes."""
         self._lendable: dict[str, int] | None = None
 
     def quota(self, flavor: FlavorResource) -> FlavorQuota:
@@ -141,12 +160,14 @@ class QuotaNode:
         return True
 
     def add(self, usage: Amounts) -> None:
+        cells = self._cells
         for flavor, amount in usage.items():
-            self.cell(flavor).add(amount)
+            (cells.get(flavor) or self.cell(flavor)).add(amount)
 
     def remove(self, usage: Amounts) -> None:
+        cells = self._cells
         for flavor, amount in usage.items():
-            self.cell(flavor).remove(amount)
+            (cells.get(flavor) or self.cell(flavor)).remove(amount)
 
     def path(self) -> "Iterator[QuotaNode]":
         """Its cohort, that one's cohort, up to the root."""
@@ -173,13 +194,10 @@ class QuotaNode:
     # Fair sharing
 
     def share(self) -> "FairShare":
-        """How much it borrows of what its parent could get, at worst over resources; kept until its usage changes."""
-        if self._share is None:
-            self._share = self._work_out_share()
-        return self._share
-
-    def forget_share(self) -> None:
-        self._share = None
+        """How much it borrows of what its parent could get, at worst over resources."""
+        if self.known_share is None:
+            self.known_share = self._work_out_share()
+        return self.known_share
 
     def _work_out_share(self) -> "FairShare":
         borrowed: dict[str, int] = {}

@@ -31,7 +31,9 @@ def ends_when_preempted(annotations: Mapping[str, str]) -> bool:
 
 def boost(annotations: Mapping[str, str]) -> int:
     """What is added to its priority where the gate PriorityBoost is on."""
-    return parse_integer(annotations.get(PRIORITY_BOOST, ""), 32) or 0
+    if PRIORITY_BOOST not in annotations:
+        return 0
+    return parse_integer(annotations[PRIORITY_BOOST], 32) or 0
 
 
 def cost_milestones(annotations: Mapping[str, str]) -> Milestones:

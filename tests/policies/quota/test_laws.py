@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import permutations
 from typing import Any
@@ -213,3 +214,17 @@ def summary(plans: Iterable[Plan]) -> list[tuple[Any, ...]]:
 def summary_of(view: WorkloadView) -> tuple[Any, ...]:
     victims = [(item.facts.unit, item.right) for item in view.found.victims] if view.found is not None else []
     return view.unit, view.assignment.mode, view.assignment.usage, victims
+
+
+@given(random_quotas())
+def test_who_is_protected_by_which_rule_is_counted_as_if_each_were_asked(world: RandomQuota) -> None:
+    policy = policy_over(world)
+    for view in nominated(policy):
+        if view.found is None or view.found.rules.eligible.personal:
+            continue
+        root = view.queue.root
+        everybody = [facts for each in policy.quota.admitted.values() for facts in each]
+        there = [facts for facts in everybody if facts.queue is not None and facts.queue.root is root]
+        said = [view.found.protection(facts) for facts in there]
+        singly = Counter(reason.rule if reason is not None else "" for reason in said)
+        assert +policy.quota.census(root).protecting(view.found, view.queue) == singly

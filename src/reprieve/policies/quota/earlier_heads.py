@@ -1,14 +1,15 @@
 """What the earlier heads of a cycle took: their quota, their victims, and what those reserve who cannot have it yet.
 
-All of it stands in the tree while the cycle lasts, so that later heads find what is left.
+All of it stands in the tree while the cycle lasts, so that later heads find what is left. Two other states of the tree
+are kept beside it, as what they use of each cell that the cycle has touched: to look at one of them these are swapped,
+however many heads there were, and nothing is worked out again.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from reprieve.configuration import Settings
-from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
+from reprieve.engine.quota_tree import Amounts, Cell, FlavorResource, QuotaNode
 from reprieve.model.names import UnitName
 from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.search import Without
@@ -23,15 +24,17 @@ class EarlierHeads:
         self._stops_borrowing = settings.quota.stop_borrowing_after_non_borrower
         self.claimed: dict[WorkloadFacts, None] = {}
         """Their victims so far, in order."""
-        self._taken: list[tuple[QuotaNode, Amounts]] = []
-        self._promised: list[tuple[QuotaNode, Amounts]] = []
-        """What of it is taken once others are gone."""
+        self._takers = 0
+        self._admitted = 0
+        """How many of those who took something have it already."""
         self._waiting: dict[QuotaNode, list[Assignment]] = {}
         """For whom a queue reserves."""
         self._reserved: dict[QuotaNode, Amounts] = {}
-        self._gone: list[WorkloadFacts] = []
-        """Victims that are out of the tree already. Under fair sharing shares still count them."""
-        self._moved: defaultdict[tuple[QuotaNode, FlavorResource], int] = defaultdict(int)
+        self._before: dict[Cell, int] = {}
+        """What was used when the cycle began."""
+        self._as_admitted: dict[Cell, int] = {}
+        """What is used when those are counted who were admitted, while all who make way are still there, and nothing
+        is reserved."""
         self._no_borrowing: set[QuotaNode] = set()
         """Cohorts in which nobody borrows any more."""
 
@@ -42,7 +45,7 @@ class EarlierHeads:
 
     def leave(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts]) -> bool:
         """Whether so much is left once these, and all victims of this cycle, are gone."""
-        if not self._taken and not self._reserved:
+        if not self._takers and not self._reserved:
             return True
         with Without(gone.values()):
             if queue.has(usage):
@@ -53,33 +56,14 @@ class EarlierHeads:
 
     def leave_now(self, queue: QuotaNode, usage: Amounts) -> bool:
         """Whether so much is left while all who make way are still there, beside those who were admitted."""
-        if len(self._taken) == len(self._promised):
-            return True  # nobody was admitted: it is as it was when the cycle began
-        with self._undone(self._promised):
+        if not self._admitted:
+            return True  # it is as it was when the cycle began
+        with _swapped(self._as_admitted):
             return queue.has(usage)
 
-    @contextmanager
-    def before(self) -> Iterator[None]:
+    def before(self) -> AbstractContextManager[None]:
         """The tree as it was when the cycle began: over that everybody is nominated, whenever its turn comes."""
-        with self._undone(self._taken):
-            yield
-
-    @contextmanager
-    def _undone(self, taken: Iterable[tuple[QuotaNode, Amounts]]) -> Iterator[None]:
-        """Without some of what was taken and all that is reserved, and with those still there who make way."""
-        less = [*taken, *self._reserved.items()]
-        more = [(facts.queue, facts.usage) for facts in self._gone if facts.queue is not None]
-        for node, amounts in less:
-            node.remove(amounts)
-        for node, amounts in more:
-            node.add(amounts)
-        try:
-            yield
-        finally:
-            for node, amounts in more:
-                node.remove(amounts)
-            for node, amounts in less:
-                node.add(amounts)
+        return _swapped(self._before) if self._before else nullcontext()
 
     def reserving(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts]) -> list[str]:
         """The queues whose reservations stand in the way, where it is nothing else."""
@@ -98,36 +82,40 @@ class EarlierHeads:
 
     def used_before(self, queue: QuotaNode, key: FlavorResource) -> int:
         """What a queue used before the cycle began."""
-        return queue.used(key) - self._moved[queue, key]
+        cell = queue.cell(key)
+        return self._before.get(cell, cell.usage)
 
     # One more
 
     @contextmanager
     def turn_of(self, queue: QuotaNode) -> Iterator[None]:
         """What a queue reserves is held against others, not against its own."""
-        reserved, taken = self._reserved.pop(queue, {}), len(self._taken)
-        self._move(queue, reserved, -1)
+        reserved, taken = self._reserved.pop(queue, None), self._takers
+        if reserved is not None:
+            self._move(queue, reserved, -1)
         try:
             yield
         finally:
-            if len(self._taken) == taken:
-                self._move(queue, reserved, 1)
-                self._reserved[queue] = reserved
+            if self._takers == taken:
+                if reserved is not None:
+                    self._move(queue, reserved, 1)
+                    self._reserved[queue] = reserved
             else:  # what was taken of the nominal quota is no longer to be reserved
                 for assignment in self._waiting.pop(queue, ()):
                     self.reserve(queue, assignment)
 
     def take(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts], *, admitted: bool) -> None:
-        """A head has its quota, or will have it once these are gone."""
-        if not self._fair:
-            for facts in gone.values():
-                if facts not in self.claimed:
-                    self._remove(facts)
-        self.claimed |= dict.fromkeys(gone.values())
+        """A head has its quota, or will have it once these are gone. Under fair sharing shares still count them."""
+        for facts in gone.values():
+            if not self._fair and facts.queue is not None and facts not in self.claimed:
+                self._move(facts.queue, facts.usage, -1)
+            self.claimed[facts] = None
         self._move(queue, usage, 1)
-        self._taken.append((queue, usage))
-        if not admitted:
-            self._promised.append((queue, usage))
+        self._takers += 1
+        if admitted:
+            self._admitted += 1
+            with _swapped(self._as_admitted):
+                queue.add(usage)
 
     def reserve(self, queue: QuotaNode, assignment: Assignment) -> None:
         """One that cannot have it yet has its queue hold quota: up to the nominal one, or to the borrowing limit if it
@@ -156,20 +144,30 @@ class EarlierHeads:
 
     def undo(self) -> None:
         """The cycle is over: the tree is what it was before."""
-        for queue, usage in (*self._taken, *self._reserved.items()):
-            queue.remove(usage)
-        Without(self._gone).__exit__()
+        for cell, usage in self._before.items():
+            cell.set_usage(usage)
 
     def _move(self, queue: QuotaNode, usage: Amounts, sign: int) -> None:
+        for key in usage:
+            for cell in queue.cell(key).upwards():
+                if cell in self._before:
+                    break  # and so are those above it
+                self._before[cell] = self._as_admitted[cell] = cell.usage
         (queue.add if sign > 0 else queue.remove)(usage)
-        for key, amount in usage.items():
-            self._moved[queue, key] += sign * amount
 
-    def _remove(self, facts: WorkloadFacts) -> None:
-        if facts.queue is None:
-            return
-        self._move(facts.queue, facts.usage, -1)
-        self._gone.append(facts)
+
+@contextmanager
+def _swapped(usages: dict[Cell, int]) -> Iterator[None]:
+    """The tree in another state. What is changed meanwhile is changed in that state."""
+    now = [cell.usage for cell in usages]
+    for cell, usage in usages.items():
+        cell.set_usage(usage)
+    try:
+        yield
+    finally:
+        for cell, usage in zip(list(usages), now, strict=True):
+            usages[cell] = cell.usage
+            cell.set_usage(usage)
 
 
 def _together(facts: WorkloadFacts, queue: QuotaNode) -> bool:

@@ -62,7 +62,12 @@ class QuotaPolicy(BasePolicy):
         return Placed(message, view.assignment.demand.name, terms=view.terms(takes=True))
 
     def nominate(self, view: WorkloadView) -> Nomination:
-        return Nominator(view, self._find).nominate()
+        found = Nominator(view, self._find).nominate()
+        if found.found is not None and not found.found.victims:
+            # Said of the tree that it was nominated over, and not of what earlier heads took of it since.
+            demand = found.assignment.demand
+            view.short = [quota_short(view.queue, key, demand.usage[key]) for key in sorted(demand.contested)]
+        return found
 
     def _may_take(self, view: WorkloadView) -> bool:
         """Whether earlier heads leave it what it would get, now and once their victims are gone."""
@@ -134,18 +139,19 @@ class QuotaPolicy(BasePolicy):
         return view.refusal or self._nobody_may_go(view)
 
     def _nobody_may_go(self, view: WorkloadView) -> HeldBack:
-        """Over the tree that it was nominated over: what is used, and not what earlier heads took of it since."""
-        demand = view.assignment.demand
-        with view.earlier.before():
-            short = [quota_short(view.queue, key, demand.usage[key]) for key in sorted(demand.contested)]
-        return _refuse(view, [*short, self._stay(view)])
+        return _refuse(view, [*view.short, self._stay(view)])
 
     def _stay(self, view: WorkloadView) -> WorkloadsStay:
         """How many workloads of the tree may be preempted, and which rule protects the others."""
-        rules = Counter(one.reason.rule if one.reason is not None else "" for one in self._residents(view))
+        rules = self._protecting(view)
         most_first = sorted(rules.items(), key=lambda item: (-item[1], item[0]))
         protected = [Protected(rule, number) for rule, number in most_first if rule]
         return WorkloadsStay(candidates=rules[""], protected=tuple(protected))
+
+    def _protecting(self, view: WorkloadView) -> Counter[str]:
+        if view.found is None or view.found.rules.eligible.personal:
+            return Counter(one.reason.rule if one.reason is not None else "" for one in self._residents(view))
+        return self.quota.census(view.queue.root).protecting(view.found, view.queue)
 
     def _refusal(self, view: WorkloadView) -> HeldBack | None:
         victims, until = view.gone, view.waits_until

@@ -15,7 +15,7 @@ Under fair sharing `fair_rules` take the place of 7, and of 6 for cohorts. 1 to 
 for a whole queue; so is 6 before anybody has left, and for whole cohorts.
 """
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import NamedTuple
 
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
@@ -42,8 +42,8 @@ class Eligible:
         preemption: Preemption,
         contested: frozenset[FlavorResource],
         closed: Container[str],
-        claimed: Container[WorkloadFacts] = (),
-        preempted: Container[str] = (),
+        claimed: Collection[WorkloadFacts] = (),
+        preempted: Collection[str] = (),
     ) -> None:
         self._preemptor = preemptor
         self._preemption = preemption
@@ -51,6 +51,11 @@ class Eligible:
         self._closed = closed
         self._claimed = claimed
         self._preempted = preempted
+
+    @property
+    def personal(self) -> bool:
+        """Whether it matters who somebody is, and not only what it has: 4 and 5."""
+        return bool(self._claimed or self._preempted)
 
     def __call__(self, unit: WorkloadFacts) -> Reason | None:
         if self._contested.isdisjoint(unit.usage):  # be it for none of it: it was given a flavor that is contested

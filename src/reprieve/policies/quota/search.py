@@ -39,9 +39,11 @@ class Asked:
         """Of each who was asked; None: it was removed."""
 
     def protection(self, unit: WorkloadFacts) -> Reason | None:
-        if unit in self.said:
-            return self.said[unit]
-        reason, node = None, unit.queue
+        return self.said[unit] if unit in self.said else self.of_node(unit.queue)
+
+    def of_node(self, node: QuotaNode | None) -> Reason | None:
+        """What protects everybody in a queue who was not asked."""
+        reason = None
         while reason is None and node is not None:
             reason, node = self.nodes.get(node), node.parent
         return reason

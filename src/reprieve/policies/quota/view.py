@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from reprieve.engine.claims import QuotaShort
 from reprieve.engine.offers import HeldBack
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import GateOff
@@ -81,6 +82,8 @@ class WorkloadView:
         self.off: dict[str, GateOff] = {}
         """What it did not get because a feature gate is off, by gate."""
         self.nominated = False
+        self.short: list[QuotaShort] = []
+        """What it lacks, where nobody could make way."""
         self.found: Found | None = None
 
     def gate(self, name: str, what: str = "") -> bool:

@@ -18,6 +18,7 @@ from reprieve.manifests.meta import find_condition
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key
 from reprieve.model.resources import CPU, Quantity
+from reprieve.policies.quota.census import Census
 from reprieve.policies.quota.repetition import hash_of
 from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.world import World, microseconds
@@ -82,6 +83,7 @@ class QuotaWorld:
         self._members: dict[QuotaNode, int] = {}
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
         self._structure: dict[QuotaNode, int] = {}
+        self._census: dict[QuotaNode, tuple[int, Census]] = {}
         self._plant()
         self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
         """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
@@ -161,6 +163,15 @@ class QuotaWorld:
     def stamp(self, queue: QuotaNode | None) -> int:
         """Another one whenever anything has changed for those who are admitted in a tree."""
         return self._stamps.get(queue.root, 0) if queue is not None else 0
+
+    def census(self, root: QuotaNode) -> Census:
+        """Who is admitted in a tree, counted once for all who are refused."""
+        stamp = self._stamps.get(root, 0)
+        known = self._census.get(root)
+        if known is None or known[0] != stamp:
+            there = (workloads for name, workloads in self.admitted.items() if self.queues[name].root is root)
+            known = self._census[root] = stamp, Census(there, self.closed)
+        return known[1]
 
     def candidates(self, queue: str) -> list[WorkloadFacts]:
         """The admitted workloads of a queue, in the order in which they are asked at this moment."""

@@ -4,7 +4,8 @@
 2. Nobody ever gets a second node.
 3. Nobody is evicted in vain: whoever it was for gets that node, or is overtaken there by somebody above it, or is gone
    before it has any. As with kube-scheduler, room that comes free elsewhere while the victim still leaves is taken:
-   that somebody did leave there in between is looked at, and how often it happens is counted.
+   that somebody did leave there in between, or gave up a promise of that room, is looked at, and how often it happens
+   is counted.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Life:
     wanted: str = ""
     left_at: int = 0
     gone_at: int = 0
+    nominated: str = ""
 
 
 class Eye:
@@ -53,6 +55,8 @@ class Eye:
         self._version = 0
         self.lives: dict[str, Life] = {}
         self.faults: list[str] = []
+        self.given_up: list[tuple[str, int, str]] = []
+        """Nodes that were promised to somebody and are no longer, from which version on, and to whom."""
         self.gaps = 0
         """How often the server had forgotten what happened in between."""
         self._thread = threading.Thread(target=self._run, name="eye", daemon=True)
@@ -86,7 +90,9 @@ class Eye:
             if life.gone_at and life.node in {claimant.node for claimant in claimants}
         )
         told = [(life.node, life.bound_at, life.priority, life.gone_at) for life in claimants]
-        return f" at {victim.left_at}, which went to {told}; there left {left}"
+        lost = [each for each in self.given_up if abs(each[1] - victim.left_at) < 100]
+        recent = [each for each in left if abs(each[0] - victim.left_at) < 100]
+        return f" at {victim.left_at}, which went to {told}; there left {recent}; promises given up: {lost}"
 
     def room_came_free(self) -> int:
         """How many left for somebody who then found room elsewhere."""
@@ -99,6 +105,12 @@ class Eye:
             for life in self.lives.values()
             if life.name == victim.victim_of and life.node
             for other in self.lives.values()
+        ) or any(
+            node == life.node and victim.left_at < version <= life.bound_at
+            for life in self.lives.values()
+            if life.name == victim.victim_of
+            for node, version, name in self.given_up
+            if name != life.name
         )
 
     def _in_vain(self, victim: Life) -> bool:
@@ -155,6 +167,7 @@ class Eye:
         life = self._see(event["object"])
         if event["type"] == "DELETED":
             life.gone_at = self._version
+            self._promised(life, "")
         return self._look()
 
     def _lost_track(self) -> None:
@@ -171,6 +184,9 @@ class Eye:
             self.faults.append(f"{life.name} was on {life.node} and is on {node}")
         if node and not life.node:
             life.node, life.bound_at = node, self._version
+        if node and life.nominated == node:
+            life.nominated = ""  # kept
+        self._promised(life, "" if node else status.get("nominatedNodeName", ""))
         if status.get("phase") in _OVER and not life.gone_at:
             life.gone_at = self._version
         if "deletionTimestamp" in metadata and not life.left_at:
@@ -178,6 +194,11 @@ class Eye:
         for condition in status.get("conditions", ()):
             self._told(life, condition)
         return life
+
+    def _promised(self, life: Life, node: str) -> None:
+        if life.nominated and life.nominated != node:
+            self.given_up.append((life.nominated, self._version, life.name))
+        life.nominated = node
 
     def _told(self, life: Life, condition: dict[str, Any]) -> None:
         if condition["type"] != "DisruptionTarget" or condition.get("reason") != "PreemptionByScheduler":

@@ -32,7 +32,6 @@ from tests.kube.proxy import FaultyProxy
 from tests.kube.replicas import Replica, until
 from tests.kube.trouble import Trouble
 
-LONG_RUN = "REPRIEVE_KUBE_FAULTS" in os.environ
 FAULTS = int(os.environ.get("REPRIEVE_KUBE_FAULTS", "12"))
 SEED = int(os.environ.get("REPRIEVE_KUBE_SEED", "1"))
 PRIORITIES = {"low": 0, "middle": 100, "high": 1000, "highest": 10_000}
@@ -160,9 +159,7 @@ def test_it_comes_to_rest_whatever_goes_wrong(
     assert eye.victims
     print(f"at rest after {took:.0f} seconds")
     assert eye.faults == []
-    print("left in vain:", eye.in_vain())
-    if LONG_RUN:  # not kept yet: see docs/kubernetes-tests.md
-        assert eye.in_vain() == []
+    assert eye.in_vain() == []
     assert "Traceback" not in replica.said()
 
 

@@ -31,11 +31,15 @@ _LONGEST_UNREST = 3600.0
 
 
 def live_far_away(
-    story: Callable[[Plane, EmbeddedStore, FarStore], Awaitable[Any]], settings: Any = None, *, seed: int = 0
+    story: Callable[[Plane, EmbeddedStore, Any], Awaitable[Any]],
+    settings: Any = None,
+    *,
+    seed: int = 0,
+    far_away: Callable[[EmbeddedStore, object], FarStore] = FarStore,
 ) -> Any:
     async def main(clock: Clock) -> Any:
         near = EmbeddedStore.open(":memory:", clock, seed=7)
-        far = FarStore(near, seed)
+        far = far_away(near, seed)
         history = History(":memory:", clock)
         plane = ControlPlane(far, history, clock, settings or SETTINGS, at_once=16)
         alive = Plane(plane, clock)

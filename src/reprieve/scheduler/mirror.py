@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reprieve.manifests.kinds import EVENTS, RESOURCES
+from reprieve.manifests.kinds import EVENTS, NODES, PODS, RESOURCES
 from reprieve.manifests.kueue import ClusterQueue, LocalQueue
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import PodGroup
@@ -77,6 +77,11 @@ class Mirror:
                 await cache.follow(self.store, self.signal)
         seen, self._seen = self._seen, []
         return seen
+
+    @property
+    def sees(self) -> bool:
+        """Whether it is told of pods and nodes as they change. Where it is not, somebody may have left long ago."""
+        return self._caches[PODS].live and self._caches[NODES].live
 
     def absorb(self, record: Record, *, gone: bool = False) -> None:
         """What a write of the scheduler's own has returned: the next decision must see it."""

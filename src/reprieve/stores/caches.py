@@ -95,6 +95,11 @@ class Cache:
         return self._watch is not None
 
     @property
+    def live(self) -> bool:
+        """Whether it is told of everything as it happens."""
+        return self._watch is not None and self._watch.live
+
+    @property
     def begins(self) -> bool:
         """Whether following will list everything, because nothing is known or too much was missed."""
         return self._watch is None and self._version is None

@@ -40,6 +40,8 @@ class Watch:
         self._arrived: deque[WatchEvent] = deque()
         self._failure: Exception | None = None
         self.closed = False
+        self.live = True
+        """Whether it is told of everything as it happens; not while its connection is broken, and taken up again."""
 
     def feed(self, event: WatchEvent) -> None:
         """For stores: something happened."""

@@ -6,7 +6,7 @@
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -82,8 +82,11 @@ class PodEffects:
 
     # A place that others have to leave
 
-    async def preempt(self, waiting: Preemptor, plan: Plan, hold: Hold, displaced: Iterable[PodFacts]) -> None:
-        """Hold the place, take it from those who were nominated to it, then ask everybody in the plan to leave."""
+    async def preempt(
+        self, waiting: Preemptor, plan: Plan, hold: Hold, displaced: Iterable[PodFacts], needed: Callable[[], bool]
+    ) -> None:
+        """Hold the place, take it from those who were nominated to it, then ask everybody in the plan to leave, if that
+        is still `needed`."""
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
         await self._evictions.rehearse(hold)
         lead = await self._nominate_all(placed, plan, hold)
@@ -91,7 +94,7 @@ class PodEffects:
         for other in displaced:
             await self.give_up(other, loop.lost_nomination(other.unit, other.nominated, waiting.unit))
         try:
-            await self._evictions.evict(hold)
+            await self._evictions.evict(hold, needed)
         except TooManyRequests:
             await together(self.clear(self._pods.needed(facts)) for facts in placed)
             raise

@@ -2,8 +2,11 @@
 
 1. Every group that goes as a whole, then every victim is marked with the condition DisruptionTarget; only when all are,
    they are deleted gracefully, each by its uid. A victim that leaves already or is gone costs nothing.
-2. What fails is done again before anything else is decided for the same preemptor.
-3. Where budgets are respected, it is the server that keeps them: before anything is written, every eviction is
+2. Until the first of them leaves, a decision can be taken back, and it is when it has become needless on the way: then
+   the marks go, and it is decided anew. That is asked at the last moment; an API server may have taken its time.
+3. Once somebody leaves, what fails is done again before anything else is decided for the same preemptor: else they
+   would have left in vain.
+4. Where budgets are respected, it is the server that keeps them: before anything is written, every eviction is
    rehearsed, so that a budget which has changed since the decision stops it whole. Then victims leave by the Eviction
    API, and are marked as they do. A budget that changes in the very moment between may still refuse a part: whoever was
    told leaves, the promise is taken back, and after a back-off all is decided anew.
@@ -26,6 +29,10 @@ from reprieve.stores.records import Record
 TARGET = "DisruptionTarget"
 
 
+class NeedNotLeave(Exception):
+    """Its victims stay: it has room without them, or it cannot be seen whether it has."""
+
+
 class PodEvictions:
     """Tells the victims of holds to leave."""
 
@@ -38,11 +45,16 @@ class PodEvictions:
         self._unfinished: dict[str, Hold] = {}
         """Evictions of which a part failed, by preemptor; after a restart the holds in the objects tell the same."""
 
+    def unfinished(self, unit: str) -> bool:
+        return unit in self._unfinished
+
     async def finish(self, unit: str) -> None:
-        """Before anything else is decided for a unit: what failed of its last decision is done."""
+        """Before anything else is decided for a unit: what failed of its last decision is done, or taken back."""
         hold = self._unfinished.get(unit)
-        if hold is not None:
+        if hold is not None and self.begun(hold):
             await self.evict(hold)
+        elif hold is not None:
+            await self._take_back(hold)
 
     async def rehearse(self, hold: Hold) -> None:
         """Ask whether budgets let all victims go; raises `TooManyRequests` where they do not. Nobody is told."""
@@ -52,18 +64,36 @@ class PodEvictions:
             staying = [record for victim in hold.victims if (record := self._staying(victim)) is not None]
             await together(_try_eviction(rehearsal, record) for record in staying)
 
-    async def evict(self, hold: Hold) -> None:
-        """Ask every victim of a hold to leave that has not been asked yet."""
+    async def evict(self, hold: Hold, needed: Callable[[], bool] = lambda: True) -> None:
+        """Ask every victim of a hold to leave that has not been asked yet. `needed` is asked before the first one
+        leaves: where it is not, nobody does, and `NeedNotLeave` is raised."""
         self._unfinished[hold.preemptor] = hold
         groups = {victim.group: victim.message for victim in hold.victims if victim.group and self._staying(victim)}
         await together(self._groups.preempted(UnitName(group), message) for group, message in groups.items())
         if self._respects(hold.policy):
+            await self._go_on(hold, needed)
             await self._evict_within_budgets(hold)
         else:
             await together(self._mark(victim) for victim in hold.victims)
+            await self._go_on(hold, needed)
             await together(self._delete(victim, hold) for victim in hold.victims)
         del self._unfinished[hold.preemptor]
         self._context.log.carried_out(hold)
+
+    async def _go_on(self, hold: Hold, needed: Callable[[], bool]) -> None:
+        if not self.begun(hold) and not needed():
+            await self._take_back(hold)
+            raise NeedNotLeave(hold.preemptor)
+
+    async def _take_back(self, hold: Hold) -> None:
+        """Nobody has left yet: they stay."""
+        await together(self._stay(victim) for victim in hold.victims)
+        del self._unfinished[hold.preemptor]
+
+    async def _stay(self, victim: HeldVictim) -> None:
+        record = self._staying(victim)
+        if record is not None and is_target(record):
+            await self.unmark(record, UnitName(victim.group) if victim.group else None)
 
     async def _evict_within_budgets(self, hold: Hold) -> None:
         try:
@@ -118,14 +148,12 @@ class PodEvictions:
         return None if "deletionTimestamp" in record.metadata else record
 
     def begun(self, hold: Hold) -> bool:
-        """Whether any victim has been told, or has gone."""
-        return any(self._told(victim) for victim in hold.victims)
+        """Whether any victim leaves, or has gone: from then on there is no way back. Marks can be taken off."""
+        return any(self._leaves(victim) for victim in hold.victims)
 
-    def _told(self, victim: HeldVictim) -> bool:
+    def _leaves(self, victim: HeldVictim) -> bool:
         record = self._writer.find(victim.unit)
-        if record is None or record.uid != victim.uid:
-            return True
-        return is_target(record) or "deletionTimestamp" in record.metadata
+        return record is None or record.uid != victim.uid or "deletionTimestamp" in record.metadata
 
     async def unmark(self, record: Record, group: UnitName | None = None) -> None:
         """It need not go after all, nor its group with it: whoever asked is gone."""

@@ -2,8 +2,8 @@
 
 1. A hold counts when it is this scheduler's: on a pod that waits, is its own, and is nominated, by its own name.
    Whoever may write annotations but no status cannot make anybody leave.
-2. Where nobody has been told yet, the decision is simply made again. Where somebody has, the rest is told, as long as
-   the place can still be had and the victims still rank below.
+2. Where nobody leaves yet, the decision is simply made again: much may have happened meanwhile. Where somebody does,
+   the rest is told, as long as the place can still be had and the victims still rank below.
 3. A group of which a part is bound gets the rest of its places, where its pods still fit; before anything is decided.
 4. A group that leaves as a whole, and of which a part has left, leaves. Anybody else who was marked for a preemptor
    that is gone stays. Another scheduler's pods are left as they are: it may be in the middle of preempting them itself.

@@ -6,10 +6,13 @@
    chosen together.
 3. Of a group that was placed in part, the rest has its turn at once, too, and says why it waits.
 4. What a budget refuses is decided again after a back-off, and the unit says that it waits for that.
-5. While what was decided for a unit is on its way to the store, nothing else is decided for it.
+5. Where changes cannot be seen, because a watch is broken, nobody is made to leave: room may have come free long ago.
+   And before the first victim leaves it is asked once more whether there is room by now.
+6. While what was decided for a unit is on its way to the store, nothing else is decided for it.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
@@ -23,7 +26,7 @@ from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.alike import AlikePods
 from reprieve.scheduler.pods.assuming import Assumed
 from reprieve.scheduler.pods.effects import PodEffects
-from reprieve.scheduler.pods.evictions import PodEvictions
+from reprieve.scheduler.pods.evictions import NeedNotLeave, PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.stores.errors import Conflict, TooManyRequests
@@ -70,6 +73,8 @@ class PlacePods:
         if self._has_to_wait(unit):
             return None
         if not self._services.shadow:
+            if self._evictions.unfinished(waiting.unit) and not self._sees():
+                return self._queue.failed(unit)
             await self._evictions.finish(waiting.unit)
             if self._leads_nowhere(waiting):
                 await self._effects.give_up(waiting.pods[0], loop.place_taken(waiting.pods[0].nominated))
@@ -79,6 +84,8 @@ class PlacePods:
         number = self._log.decided(plan, self._services.elapsed() - started)
         if self._services.shadow:
             return self._set_aside(unit, plan)
+        if plan.outcome == "Preempt" and not self._sees():
+            return self._queue.failed(unit)
         return await self._commit(unit, waiting, plan, number)
 
     def _has_to_wait(self, unit: str) -> bool:
@@ -119,6 +126,16 @@ class PlacePods:
             and not self._room.will_fit_on(facts, facts.nominated)
         )
 
+    def _sees(self) -> bool:
+        return self._services.context.mirror.sees
+
+    def _still_needed(self, unit: str) -> bool:
+        """Whether a unit still has no place without its victims, by all that is known now."""
+        waiting = self._pending.waiting(unit)
+        if waiting is None or not self._sees():
+            return False
+        return self._policies.decide(waiting, microseconds(self._services.context.clock())).outcome != "Fits"
+
     def _again(self, unit: str) -> None:
         """It has another turn, before anybody less important."""
         self._queue.push(unit, *self._pending.rank(unit))
@@ -156,21 +173,26 @@ class PlacePods:
         ranks = {other: self._pending.rank(other) for other in others}
         hold = self._effects.hold(waiting, plan, number)
         assumed = Assumed(self._services.context)
+        # Where nobody else has a turn meanwhile, nothing can have changed.
+        needed = partial(self._still_needed, unit) if self._writes.in_parallel else _yes
+        take_back = self._taking_back(unit, assumed)
 
         async def work() -> None:
             try:
-                await self._effects.preempt(waiting, plan, hold, displaced)
+                await self._effects.preempt(waiting, plan, hold, displaced, needed)
             except TooManyRequests as refused:
                 message = loop.budget_refuses(waiting.unit, refused.message)
                 await self._effects.refused_by_budget(waiting.pods, message, number)
                 raise
+            except NeedNotLeave:
+                return await take_back()
             self._log.acted(plan, number, _placed(waiting, plan))
 
         if self._writes.in_parallel:
             assumed.nominated((facts for facts in waiting.pods if facts.unit in plan.placement), plan, hold)
             assumed.not_nominated(displaced)
             assumed.leaving(hold)
-        await self._writes.carry_out([unit, *others], work, self._taking_back(unit, assumed))
+        await self._writes.carry_out([unit, *others], work, take_back)
         self._queue.unschedulable(unit)
         for other, rank in ranks.items():
             self._queue.push(other, *rank)
@@ -207,6 +229,10 @@ class PlacePods:
             self._queue.unschedulable(unit)
         else:
             self._queue.unschedulable(unit, plan.until / _SECOND)
+
+
+def _yes() -> bool:
+    return True
 
 
 def _placed(waiting: Preemptor, plan: Plan) -> list[str]:

@@ -35,6 +35,7 @@ class ServerWatch(Watch):
 
     def __init__(self, signal: asyncio.Event | None) -> None:
         super().__init__(signal)
+        self.live = False
         self.task: asyncio.Task[None] | None = None
 
     def close(self) -> None:
@@ -69,7 +70,10 @@ class Follower:
         """One connection. Raises what only listing again can mend."""
         api_version = await self._served()
         try:
-            await self._follow(watch, api_version)
+            try:
+                await self._follow(watch, api_version)
+            finally:
+                watch.live = False
         except Expired:
             raise
         except NotFound:
@@ -111,6 +115,8 @@ class Follower:
         path = path_of(self._resource, self._namespace, version=api_version.rpartition("/")[2])
         async with self._requests.stream(path, self._query()) as pieces:
             self._failures = 0
+            watch.live = True
+            watch.signal.set()  # whoever waits to see clearly goes on
             rest = b""
             async for piece in pieces:
                 whole, rest = lines([piece], rest)

@@ -105,6 +105,25 @@ def test_a_token_file_is_read_anew(config: Config, tmp_path: Path) -> None:
     assert asyncio.run(main()) == ["Bearer first", "Bearer second"]
 
 
+def test_as_a_pod_in_the_cluster(
+    kube: Cluster, token: str, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod finds the server in its environment, and its account in files; only where these lie is different here."""
+    from kubernetes_asyncio.config import incluster_config
+
+    (tmp_path / "token").write_text(token)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(kube.access.authority))
+    host, _, port = kube.url.removeprefix("https://").rpartition(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    assert who_am_i(None) == f"system:serviceaccount:{namespace}:default"
+    (tmp_path / "token").write_text("")
+    with pytest.raises(NoAccess, match="this is a pod, but its service account cannot be used: Token file exists"):
+        who_am_i(None)
+
+
 def test_a_program_that_gives_credentials(config: Config, token: str, namespace: str, tmp_path: Path) -> None:
     credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": token}}
     (tmp_path / "credential.json").write_text(json.dumps(credential))

@@ -17,12 +17,14 @@ _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def definition(resource: Resource) -> dict[str, Any]:
-    version = {
+    version: dict[str, Any] = {
         "name": resource.versions[0],
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": {"type": "object", "properties": dict.fromkeys(("spec", "status"), _ANYTHING)}},
     }
+    if "status" in resource.subresources:
+        version["subresources"] = {"status": {}}
     names = {"kind": resource.kind, "plural": resource.plural, "singular": resource.kind.lower()}
     return {
         "apiVersion": _API,

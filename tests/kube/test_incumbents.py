@@ -125,5 +125,5 @@ def test_who_may_not_look_is_refused(kube: Cluster) -> None:
     async def look(lookout: Lookout) -> None:
         await lookout.stay_away({KUEUE: ["quota of --policies"]})
 
-    with pytest.raises(IncumbentFound, match=r"cannot be ruled out that Kueue runs .* apply deploy/rbac.yaml"):
+    with pytest.raises(IncumbentFound, match=r"no right to look .*\(Kueue\): .* apply deploy/rbac.yaml"):
         looked(kube.kubeconfig("nobody-special"), look)

@@ -24,13 +24,13 @@ def runs_here(name: str, sign: str, asked: Sequence[str]) -> str:
 
 def cannot_look(names: Sequence[str], error: str) -> str:
     return (
-        f"it cannot be ruled out that {listed(names)} runs in this cluster, because there is no right to look: "
-        f"{error}; apply deploy/rbac.yaml, or leave out what it would decide for"
+        f"there is no right to look whether somebody else decides here already ({listed(names)}): "
+        f"{error}; apply deploy/rbac.yaml, or leave out what they decide for"
     )
 
 
 def cannot_look_yet(names: Sequence[str], error: str) -> str:
-    return f"it cannot be seen now whether {listed(names)} runs in this cluster: {error}"
+    return f"it cannot be seen now whether somebody else decides here already ({listed(names)}): {error}"
 
 
 def left_to(name: str, sign: str, policy: str) -> str:
@@ -38,7 +38,7 @@ def left_to(name: str, sign: str, policy: str) -> str:
 
 
 def may_be_left_to(names: Sequence[str], error: str) -> str:
-    return f"policies are off that {listed(names)} may decide by in this cluster: there is no right to look: {error}"
+    return f"policies are off that others may decide by here ({listed(names)}): there is no right to look: {error}"
 
 
 def nobody_decides(controllers: str) -> str:

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _BACK_OFF = Backoff(first=0.5, longest=10.0)
 
 
-class Assumed:
+class AssumedObjects:
     """The objects that one decision concerns, as they will be; until the store tells so, or `take_back`."""
 
     def __init__(self, context: Context) -> None:
@@ -62,7 +62,7 @@ class Assumed:
                 await asyncio.sleep(_BACK_OFF.wait(tries))
 
 
-def taking_back(assumed: Assumed, wake: Callable[[], None]) -> Work:
+def taking_back(assumed: AssumedObjects, wake: Callable[[], None]) -> Work:
     """What to do when the store refuses: as if nothing had been decided, and the unit is tried again."""
 
     async def take_back() -> None:

@@ -20,7 +20,7 @@ from reprieve.model.names import parts_of
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
 from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, PLACED_ANNOTATION, evictions_of, settled, written
 from reprieve.policies.federation.view import BindingTerms
-from reprieve.scheduler.assuming import Assumed
+from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of
 from reprieve.scheduler.federation.evictions import annotate, assume_left, evict, lost_by, say, saying
 from reprieve.scheduler.writes import Work
@@ -31,7 +31,7 @@ from reprieve.stores.writing import difference, modify
 from reprieve.texts import federation as texts
 
 
-def prepare(context: Context, plan: Plan, decision: int, assumed: Assumed) -> Work:
+def prepare(context: Context, plan: Plan, decision: int, assumed: AssumedObjects) -> Work:
     """What carrying out a decision takes; all of it counts from now on. Raises `Conflict` or `NotFound` when its
     binding is not the one that was decided over."""
     record = _decided_over(context, plan)
@@ -57,7 +57,7 @@ def _decided_over(context: Context, plan: Plan) -> Record:
 # A place that is free
 
 
-def _schedule(context: Context, plan: Plan, record: Record, assumed: Assumed) -> Work:
+def _schedule(context: Context, plan: Plan, record: Record, assumed: AssumedObjects) -> Work:
     terms: BindingTerms = plan.terms
     result = terms.facts.after(terms.division)
     moment = precise_timestamp(context.clock())
@@ -109,7 +109,7 @@ def _is_placed(moment: str) -> Arrived:
 # A place that others have to leave
 
 
-def _hold(context: Context, plan: Plan, record: Record, decision: int, assumed: Assumed) -> Work:
+def _hold(context: Context, plan: Plan, record: Record, decision: int, assumed: AssumedObjects) -> Work:
     hold = _hold_of_plan(plan, record, decision)
     known = hold_of(annotations_of(record))
     changes = bool(hold.victims or known is None or known.clusters != hold.clusters)
@@ -130,7 +130,7 @@ def _says(annotation: str, value: str | None) -> Arrived:
     return lambda record: annotations_of(record).get(annotation) == value
 
 
-def _give_up(context: Context, plan: Plan, record: Record, assumed: Assumed) -> Work:
+def _give_up(context: Context, plan: Plan, record: Record, assumed: AssumedObjects) -> Work:
     said = {HOLD_ANNOTATION: None}
 
     async def work() -> None:

@@ -14,7 +14,7 @@ from reprieve.model.conditions import set_condition
 from reprieve.model.names import key_of, kind_of
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
 from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, Eviction, evictions_of, written
-from reprieve.scheduler.assuming import Assumed
+from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
@@ -68,7 +68,7 @@ async def _tell(context: Context, record: Record, leaves: list[HeldVictim]) -> N
         await context.event(record, "Normal", PREEMPTED, victim.message)
 
 
-def assume_left(context: Context, hold: Hold, assumed: Assumed) -> None:
+def assume_left(context: Context, hold: Hold, assumed: AssumedObjects) -> None:
     """Every victim of a hold as it will be when it has been told."""
     for victims in _by_unit(hold.victims):
         namespace, name = key_of(victims[0].unit)

@@ -13,7 +13,7 @@ from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.entry import FederationEntry
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.policies.registry import Preemptor
-from reprieve.scheduler.assuming import Assumed, has_to_wait, taking_back
+from reprieve.scheduler.assuming import AssumedObjects, has_to_wait, taking_back
 from reprieve.scheduler.federation.effects import prepare
 from reprieve.scheduler.federation.untold import tell, untold
 from reprieve.scheduler.lanes import Services
@@ -68,7 +68,7 @@ class ScheduleBindings:
         return busy is not None
 
     async def _carry_out(self, unit: str, plan: Plan, number: int) -> None:
-        assumed = Assumed(self._services.context)
+        assumed = AssumedObjects(self._services.context)
         prepared = prepare(self._services.context, plan, number, assumed)
 
         async def work() -> None:

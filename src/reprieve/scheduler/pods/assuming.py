@@ -6,7 +6,7 @@ from typing import Any
 from reprieve.engine.holds import HOLD_ANNOTATION, Hold
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import timestamp
-from reprieve.scheduler.assuming import Assumed
+from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.pods.writing import PodWriter
 from reprieve.stores.assumed import Arrived
@@ -15,7 +15,7 @@ from reprieve.stores.writing import is_leaving
 from reprieve.world import PodFacts
 
 
-class AssumedPods(Assumed):
+class Assumed(AssumedObjects):
     """The pods that one decision concerns."""
 
     def __init__(self, context: Context) -> None:

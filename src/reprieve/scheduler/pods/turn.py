@@ -9,6 +9,8 @@
 5. While what was decided for a unit is on its way to the store, nothing else is decided for it.
 """
 
+from collections.abc import Awaitable, Callable
+
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
@@ -19,7 +21,7 @@ from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.assuming import has_to_wait, taking_back
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.alike import AlikePods
-from reprieve.scheduler.pods.assuming import AssumedPods
+from reprieve.scheduler.pods.assuming import Assumed
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
@@ -65,7 +67,7 @@ class PlacePods:
         waiting = self._pending.waiting(unit)
         if waiting is None:
             return self._queue.done(unit)
-        if has_to_wait(self._services, unit, lambda: self._wake(unit)):
+        if self._has_to_wait(unit):
             return None
         if not self._services.shadow:
             await self._evictions.finish(waiting.unit)
@@ -79,10 +81,17 @@ class PlacePods:
             return self._set_aside(unit, plan)
         return await self._commit(unit, waiting, plan, number)
 
+    def _has_to_wait(self, unit: str) -> bool:
+        """Whether something is on its way for a unit, or has just been refused."""
+        return has_to_wait(self._services, unit, lambda: self._wake(unit))
+
     def _wake(self, unit: str) -> None:
         if unit in self._pending:
             self._queue.push(unit, *self._pending.rank(unit))
             self._services.context.mirror.signal.set()
+
+    def _taking_back(self, unit: str, assumed: Assumed) -> Callable[[], Awaitable[None]]:
+        return taking_back(assumed, lambda: self._wake(unit))
 
     def _leads_nowhere(self, waiting: Preemptor) -> bool:
         """Whether a pod is nominated to a node on which it will not fit when all have left who are leaving. Groups, and
@@ -110,7 +119,7 @@ class PlacePods:
                 await self._refuse(unit, waiting, plan, number)
 
     async def _bind(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
-        assumed = AssumedPods(self._services.context)
+        assumed = Assumed(self._services.context)
 
         async def work() -> None:
             failed = await self._effects.bind(waiting, plan, number)
@@ -118,8 +127,9 @@ class PlacePods:
             if failed:
                 raise Conflict(f"{failed[0].unit} could not be bound: it has changed, or is gone")
 
-        assumed.bound((facts for facts in waiting.pods if facts.unit in plan.placement), plan)
-        await self._writes.carry_out([unit], work, taking_back(assumed, lambda: self._wake(unit)))
+        if self._writes.in_parallel:
+            assumed.bound((facts for facts in waiting.pods if facts.unit in plan.placement), plan)
+        await self._writes.carry_out([unit], work, self._taking_back(unit, assumed))
         if len(plan.placement) < len(waiting.pods):
             self._again(unit)  # the rest of a group, for which there was no room
         else:
@@ -130,7 +140,7 @@ class PlacePods:
         others = list(dict.fromkeys(map(self._pending.unit_of, displaced)))
         ranks = {other: self._pending.rank(other) for other in others}
         hold = self._effects.hold(waiting, plan, number)
-        assumed = AssumedPods(self._services.context)
+        assumed = Assumed(self._services.context)
 
         async def work() -> None:
             try:
@@ -141,10 +151,11 @@ class PlacePods:
                 raise
             self._log.acted(plan, number, _placed(waiting, plan))
 
-        assumed.nominated((facts for facts in waiting.pods if facts.unit in plan.placement), plan, hold)
-        assumed.not_nominated(displaced)
-        assumed.leaving(hold)
-        await self._writes.carry_out([unit, *others], work, taking_back(assumed, lambda: self._wake(unit)))
+        if self._writes.in_parallel:
+            assumed.nominated((facts for facts in waiting.pods if facts.unit in plan.placement), plan, hold)
+            assumed.not_nominated(displaced)
+            assumed.leaving(hold)
+        await self._writes.carry_out([unit, *others], work, self._taking_back(unit, assumed))
         self._queue.unschedulable(unit)
         for other, rank in ranks.items():
             self._queue.push(other, *rank)
@@ -156,8 +167,7 @@ class PlacePods:
             await self._effects.refuse(waiting.pods, plan, number, keep=bool(plan.waiting_for))
             self._log.acted(plan, number)
 
-        nothing = AssumedPods(self._services.context)
-        await self._writes.carry_out([unit], work, taking_back(nothing, lambda: self._wake(unit)))
+        await self._writes.carry_out([unit], work, self._taking_back(unit, Assumed(self._services.context)))
         self._set_aside(unit, plan)
 
     def _displaced(self, waiting: Preemptor, plan: Plan) -> list[PodFacts]:

@@ -23,7 +23,7 @@ from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
-from reprieve.scheduler.assuming import Assumed
+from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.scheduler.writes import Work
 from reprieve.stores.assumed import Arrived
@@ -40,7 +40,7 @@ class Act(NamedTuple):
     units: tuple[str, ...]
     """Whom it is about, the preemptor first."""
     work: Work
-    assumed: Assumed
+    assumed: AssumedObjects
     again: bool = False
     """Whether another cycle may come to other plans."""
 
@@ -80,7 +80,7 @@ class QuotaEffects:
             await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
             await self.let_go(changed)
 
-        assumed = Assumed(self._context)
+        assumed = AssumedObjects(self._context)
         assumed.assume(record, {"status": status}, _has_quota)
         return Act((plan.preemptor,), work, assumed, again=True)
 
@@ -100,13 +100,13 @@ class QuotaEffects:
             await self.refuse(plan)
             await self._context.event(held, "Normal", "Preempting", plan.message, decision=decision)
 
-        assumed = Assumed(self._context)
+        assumed = AssumedObjects(self._context)
         assumed.assume(record, {"metadata": {"annotations": said}}, _says(said))
         for victim in victims:
             self._assume_evicted(victim, assumed)
         return Act((plan.preemptor, *(victim.unit for victim in victims)), work, assumed)
 
-    def _assume_evicted(self, victim: HeldVictim, assumed: Assumed) -> None:
+    def _assume_evicted(self, victim: HeldVictim, assumed: AssumedObjects) -> None:
         record = self._find(victim.unit)
         if record is not None:
             status = {"conditions": self._conditions(record, _evicted(victim))}
@@ -121,7 +121,7 @@ class QuotaEffects:
                 await self.let_go(self._known(plan.preemptor))
             await self.refuse(plan, decision)
 
-        assumed = Assumed(self._context)
+        assumed = AssumedObjects(self._context)
         if gives_up:
             none = {HOLD_ANNOTATION: None}
             assumed.assume(self._known(plan.preemptor), {"metadata": {"annotations": none}}, _says(none))

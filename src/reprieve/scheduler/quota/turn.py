@@ -19,7 +19,7 @@ from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.policies.quota.refusals import Refusals
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
-from reprieve.scheduler.assuming import Assumed, taking_back
+from reprieve.scheduler.assuming import AssumedObjects, taking_back
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.quota.effects import Act, QuotaEffects
 from reprieve.stores.errors import Conflict, NotFound
@@ -161,7 +161,9 @@ class AdmitWorkloads:
         async def work() -> None:
             await write()
 
-        await self._writes.carry_out([unit], work, taking_back(Assumed(self._services.context), self._has_failed))
+        await self._writes.carry_out(
+            [unit], work, taking_back(AssumedObjects(self._services.context), self._has_failed)
+        )
 
     def _next_moment(self, plans: list[Plan]) -> float:
         moments = [plan.until for plan in plans if plan.until is not None]

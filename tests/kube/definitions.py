@@ -54,6 +54,8 @@ def defined(admin: KubeClient, *resources: Resource) -> Iterator[None]:
     finally:
         for name in made:
             admin.delete(_API, _KIND, name)
+        for resource in resources:
+            until(lambda resource=resource: not _is_served(admin, resource))  # type: ignore[misc]
 
 
 def _is_served(admin: KubeClient, resource: Resource) -> bool:

@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reprieve.manifests.kinds import (
-    BINDINGS,
-    CLUSTER_BINDINGS,
-    CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_QUEUES,
-    CLUSTERS,
     COHORTS,
     LOCAL_QUEUES,
-    PROPAGATION_POLICIES,
     QUOTA_WORKLOADS,
     RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
 )
 from tests.cli.running import until
-from tests.kube import programs
+from tests.kube.asked_for import ROLES, SOON, ended, ready, running, said
 from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
 from tests.kube.definitions import defined
 from tests.kube.incumbents import deployment, lease, there
-from tests.kube.second_scheduler import SecondScheduler, also_bound
-from tests.kube.stories import HIGH, LOW, Story
+from tests.kube.stories import Story
 
 API = "kueue.x-k8s.io/v1beta2"
 KUEUE_LEASE = "c1f6bfd2.kueue.x-k8s.io"
 QUOTA = ("--policies=pod,quota", "--controllers=quota")
-ROLES = ("reprieve-quota", "reprieve-quota-controllers")
-FAST = (
-    "--leader-elect-lease-duration=4",
-    "--leader-elect-renew-deadline=3",
-    "--leader-elect-retry-period=0.5",
-)
-SOON = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +39,6 @@ def quota_kube(busy_kube: Cluster) -> Iterator[Cluster]:
             admin.create(about)
         admin.create({"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "any"}})
         yield busy_kube
-
-
-@contextmanager
-def running(cluster: Cluster, admin: KubeClient, *options: str, roles: tuple[str, ...] = ROLES) -> Iterator[Any]:
-    with also_bound(admin, *roles):
-        scheduler = SecondScheduler(cluster, admin, {}, options=(*FAST, *options))
-        scheduler.process.launch()
-        try:
-            yield scheduler
-        finally:
-            scheduler.stop()
-
-
-def ready(scheduler: SecondScheduler) -> None:
-    scheduler.process.wait_until_ready()
 
 
 class Queue(Story):
@@ -140,8 +110,12 @@ def _is(workload: dict[str, Any], kind: str) -> bool:
 
 
 @pytest.fixture
-def queue(quota_kube: Cluster, admin: KubeClient, namespace: str, one_node: str) -> Queue:  # noqa: ARG001 - a node
-    return Queue(admin, namespace)
+def queue(quota_kube: Cluster, admin: KubeClient, namespace: str, one_node: str) -> Iterator[Queue]:  # noqa: ARG001
+    """On a node; and nothing stays behind that only a controller lets go."""
+    made = Queue(admin, namespace)
+    yield made
+    for each in admin.list(API, "Workload", namespace):
+        admin.patch(API, "Workload", each["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace)
 
 
 def test_a_job_waits_for_its_workload_and_makes_way_for_a_higher_one(
@@ -152,6 +126,7 @@ def test_a_job_waits_for_its_workload_and_makes_way_for_a_higher_one(
         queue.job("first")
         until(lambda: _is(queue.workload("first"), "Admitted"), SOON)
         queue.until_works("first")
+        time.sleep(1.1)  # who is older is known by the second
         queue.job("second")
         until(lambda: queue.workload("second") and queue.suspended("second"), SOON)
         until(lambda: not queue.pods_of("second"), SOON)
@@ -168,7 +143,7 @@ def test_a_job_waits_for_its_workload_and_makes_way_for_a_higher_one(
         assert status["flavorsReservation"][0]["resources"][0]["total"] == "2"
         path = admin.path("batch/v1", "Job", queue.namespace, "urgent")
         admin.request("DELETE", path, params={"propagationPolicy": "Background"})
-        queue.until_works("second")  # the other one has been evicted since, and waits behind it
+        queue.until_works("first")  # of two of one priority the older
 
 
 def _counts(admin: KubeClient, queue: Queue, *, pending: int, admitted: int) -> Any:
@@ -214,105 +189,7 @@ def test_who_takes_over_goes_on_with_what_was_begun(quota_kube: Cluster, admin: 
             until(lambda: queue.workload("later") and queue.suspended("later"), SOON)
 
 
-# Member clusters
-
-
-@pytest.fixture
-def federation_kube(busy_kube: Cluster, admin: KubeClient) -> Iterator[Cluster]:
-    """With Karmada's kinds, and without Karmada."""
-    kinds = (CLUSTERS, PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES, BINDINGS, CLUSTER_BINDINGS)
-    with defined(admin, *kinds):
-        yield busy_kube
-
-
-def member(admin: KubeClient, name: str, cpu: str) -> None:
-    about = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster"}
-    summary = {"allocatable": {"cpu": cpu, "pods": "100"}, "allocated": {}}
-    status = {"conditions": [{"type": "Ready", "status": "True"}], "resourceSummary": summary}
-    admin.create({**about, "metadata": {"name": name}, "spec": {"syncMode": "Push"}})
-    admin.patch(about["apiVersion"], about["kind"], name, {"status": status}, subresource="status")
-
-
-def propagated(queue: Story, name: str, priority: str, cpu: str) -> None:
-    """A Deployment and the policy that sends it to member clusters; here nothing of it runs."""
-    labels = {"app": name}
-    containers = [{"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}]
-    template = {"metadata": {"labels": labels}, "spec": {"containers": containers, "schedulerName": "nobody"}}
-    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
-    queue.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec})
-    placement = {"replicaScheduling": {"replicaSchedulingType": "Divided"}}
-    rules = {
-        "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}],
-        "placement": placement,
-        "schedulerName": "reprieve",
-        "schedulePriority": {"priorityClassSource": "KubePriorityClass", "priorityClassName": priority},
-    }
-    api_version = "policy.karmada.io/v1alpha1"
-    queue.create({"apiVersion": api_version, "kind": "PropagationPolicy", "metadata": {"name": name}, "spec": rules})
-
-
-def clusters_of(queue: Story, name: str) -> list[str]:
-    found = queue.admin.find("work.karmada.io/v1alpha2", "ResourceBinding", f"{name}-deployment", queue.namespace)
-    return [each["name"] for each in (found or {"spec": {}})["spec"].get("clusters") or ()]
-
-
-def test_templates_get_bindings_and_clusters_and_make_way_there(
-    federation_kube: Cluster, admin: KubeClient, namespace: str
-) -> None:
-    here = Story(admin, namespace)
-    member(admin, "m1", "4")
-    roles = ("reprieve-federation", "reprieve-federation-controllers")
-    gates = "PriorityBasedScheduling=true,PriorityBasedPreemptiveScheduling=true"
-    options = ("--policies=federation", "--controllers=federation", f"--feature-gates={gates}")
-    with running(federation_kube, admin, *options, roles=roles) as scheduler:
-        ready(scheduler)
-        propagated(here, "low", LOW, cpu="3")
-        until(lambda: clusters_of(here, "low") == ["m1"], SOON)
-        propagated(here, "high", HIGH, cpu="3")
-        until(lambda: clusters_of(here, "low") == [], SOON)
-        path = ("work.karmada.io/v1alpha2", "ResourceBinding", "low-deployment")
-        tasks = admin.get(*path, namespace)["spec"]["gracefulEvictionTasks"]
-        assert [task["fromCluster"] for task in tasks] == ["m1"]
-        assert clusters_of(here, "high") == [], "the other one has not left yet"
-        admin.patch(*path, {"spec": {"gracefulEvictionTasks": []}}, namespace)  # as the member cluster's agent does
-        until(lambda: clusters_of(here, "high") == ["m1"], SOON)
-
-
-@pytest.mark.parametrize("name", ["karmada-scheduler", "karmada-controller-manager"])
-def test_beside_karmada_it_is_refused(busy_kube: Cluster, admin: KubeClient, name: str) -> None:
-    with there(admin, "karmada-system", lease(name)), running(busy_kube, admin, "--policies=federation") as scheduler:
-        code, line = ended(scheduler)
-    assert code == 2
-    assert line.startswith("error: Karmada runs in this cluster")
-
-
-# Groups for Jobs
-
-
-def test_a_server_without_the_gate_forgets_which_group_a_job_asked_for(tmp_path: Path) -> None:
-    """So nobody but the server's own Job controller can make groups for Jobs."""
-    with Cluster(tmp_path, programs.folder(), feature_gates={}, runtime_config={}) as plain, plain.client() as admin:
-        pods = {"containers": [{"name": "main", "image": "none"}], "restartPolicy": "Never"}
-        group = {"schedulingPolicy": {"gang": {"minCount": 2}}}
-        spec = {"parallelism": 2, "completions": 2, "scheduling": group, "template": {"spec": pods}}
-        made = admin.create(
-            {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "gang"}, "spec": spec}, "default"
-        )
-        assert "scheduling" not in made["spec"]
-
-
 # Beside the real one
-
-
-def said(scheduler: SecondScheduler) -> str:
-    return str(scheduler.process.log.read_text())
-
-
-def ended(scheduler: SecondScheduler) -> tuple[int, str]:
-    until(lambda: scheduler.process.exit_code is not None, SOON)
-    code = scheduler.process.exit_code
-    assert code is not None
-    return code, said(scheduler).strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize("options", [QUOTA, ("--policies=quota",), ("--policies=pod", "--controllers=quota")])

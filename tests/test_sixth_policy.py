@@ -26,7 +26,7 @@ Dict = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def seats() -> Iterator[None]:
-    lanes.register(SeatsLane)
+    lanes.register(SeatsLane, SeatsEntry.name)
     try:
         with registered(SeatsEntry.name, SeatsEntry):
             yield

@@ -56,6 +56,8 @@ class Settings(Model):
     victims: Literal["Own", "Any"] | None = None
     """Own: only pods that name this scheduler make way for pods. Any: all pods, as kube-scheduler has it. Where nobody
     says it, `Any`; but beside other schedulers, `Own`."""
+    policies: tuple[str, ...] | None = None
+    """Which policies decide; None: all that there are."""
     scoring: Literal["LeastAllocated", "MostAllocated"] = "LeastAllocated"
     validate: bool = False
     """Check after every search that the ledger is what it was before."""

@@ -8,7 +8,6 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
-from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from prometheus_client import CollectorRegistry
@@ -16,18 +15,7 @@ from prometheus_client import CollectorRegistry
 from reprieve.agents.hollow.clusters import HollowClusters
 from reprieve.agents.hollow.nodes import HollowAgent
 from reprieve.configuration import Settings
-from reprieve.controllers.federation.detector import Detector
-from reprieve.controllers.garbage import GarbageCollector
-from reprieve.controllers.namespaces import NamespaceController
-from reprieve.controllers.pods.budgets import BudgetController
-from reprieve.controllers.pods.deployments import DeploymentController
-from reprieve.controllers.pods.jobs import JobController
-from reprieve.controllers.pods.replica_sets import ReplicaSetController
-from reprieve.controllers.pods.workloads import WorkloadController
-from reprieve.controllers.quota.jobs import QuotaJobs
-from reprieve.controllers.quota.lifecycle import QuotaLifecycle
-from reprieve.controllers.quota.pods import QuotaPods
-from reprieve.controllers.quota.status import QuotaStatus
+from reprieve.controllers.registry import make_all, make_sets
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.loaded import Loaded
 from reprieve.model.backoff import Backoff
@@ -93,10 +81,12 @@ class ControlPlane:
         shadow: bool = False,
         at_once: int = 1,
         alone: bool = False,
+        controllers: Iterable[str] = (),
         close: Callable[[], None] = lambda: None,
     ) -> None:
         """`at_once`: decisions that may be on their way to the store while others are made; for a store far away.
-        `alone`: only the scheduler, in a cluster that has controllers and nodes of its own.
+        `alone`: only the scheduler, in a cluster that has controllers and nodes of its own; `controllers` are the sets
+        of them that it has not.
         `close` lets go of whatever was opened for it, once nothing runs any more."""
         self.store = store
         self.history = history
@@ -110,8 +100,10 @@ class ControlPlane:
             store, clock, settings, history, metrics=metrics, names=self._names, shadow=shadow, at_once=at_once
         )
         self._parts: list[PlanePart] = [self.scheduler]
-        if not alone:
-            self._parts += [*_controllers(store, clock, self.settings)]
+        if alone:
+            self._parts += make_sets(controllers, store, clock, settings)
+        else:
+            self._parts += make_all(store, clock, settings)
             self._parts += [HollowAgent(store, clock), HollowClusters(store, clock)]
         self._log_sources: list[LogSource] = []
         self._log_keepers: list[LogKeeper] = []
@@ -132,6 +124,11 @@ class ControlPlane:
     def ready(self) -> bool:
         """Whether everything has been seen once, and what was begun before is finished; or is for another replica."""
         return self.stands_by or self.scheduler.ready
+
+    @property
+    def started(self) -> bool:
+        """Whether anything may have been decided, or written."""
+        return bool(self._tasks)
 
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(_keep_running(part.run), name=type(part).__name__) for part in self._parts]
@@ -180,16 +177,6 @@ def calm_garbage_collection() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_RARELY, 50, 100)
-
-
-def _controllers(store: Store, clock: Clock, settings: Settings) -> list[PlanePart]:
-    simple: list[Callable[[Store, Clock], PlanePart]]
-    groups = settings.gate("WorkloadWithJob") and settings.gate("GenericWorkload")
-    simple = [partial(JobController, groups=groups), ReplicaSetController, DeploymentController, BudgetController]
-    simple += [WorkloadController]
-    simple += [GarbageCollector, NamespaceController, QuotaJobs, QuotaPods, QuotaLifecycle]
-    federation = Detector(store, clock, settings)
-    return [*(make(store, clock) for make in simple), QuotaStatus(store, clock, settings), federation]
 
 
 async def _keep_running(run: Callable[[], Any]) -> None:

@@ -2,9 +2,13 @@
 
 Of several replicas one acts; the others wait for its lease. Whoever loses it stops at once, in the middle of what it
 does: the next one reads in the objects what was begun.
+
+Nothing is decided beside a program that decides by the same design in that cluster (`incumbents`): it is looked for
+before anything else, again before the first write, and all along.
 """
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Iterable
@@ -16,18 +20,27 @@ import msgspec
 
 from reprieve.configuration import OWN_SCHEDULER, Settings, beside_others
 from reprieve.control_plane import ControlPlane
+from reprieve.controllers import registry as sets
 from reprieve.model.clock import system_clock
+from reprieve.policies import registry as policies
+from reprieve.policies.incumbents import Incumbent
 from reprieve.scheduler.history import History
+from reprieve.stores.errors import Forbidden, StoreError
 from reprieve.stores.kubernetes.access import Access, open_access
+from reprieve.stores.kubernetes.incumbents import Lookout
 from reprieve.stores.kubernetes.leases import Election, Timing
 from reprieve.stores.kubernetes.rate_limit import RateLimit
 from reprieve.stores.kubernetes.requests import Requests
 from reprieve.stores.kubernetes.store import KubernetesStore
+from reprieve.texts import incumbents as texts
+
+_log = logging.getLogger(__name__)
 
 AT_ONCE = 24
 """Decisions that are on their way at once: an API server gains little from more."""
 
 _POLITE_SECONDS = 10.0
+_FIRST_LOOK_SECONDS = 10.0
 
 
 class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +54,8 @@ class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
     shadow: bool = False
     history: Path | None = None
     """Where decisions are remembered; None: in memory, for as long as it runs."""
+    controllers: tuple[str, ...] = ()
+    """Sets of controllers that the cluster has not of its own."""
     lease: str = ""
     """Namespace and name of the lease; empty: nobody else acts."""
     timing: Timing = Timing()
@@ -62,7 +77,14 @@ async def open_store(
 class ClusterScheduler:
     """What `reprieve run` is, but the terminal and the network it listens on."""
 
-    def __init__(self, requests: Requests, setup: ClusterSetup, settings: Settings, election: Election | None) -> None:
+    def __init__(
+        self,
+        requests: Requests,
+        setup: ClusterSetup,
+        settings: Settings,
+        election: Election | None,
+        lookout: Lookout,
+    ) -> None:
         store = KubernetesStore(requests, election.check if election is not None else lambda: None)
         history = History(setup.history or ":memory:", system_clock)
         self.plane = ControlPlane(
@@ -75,19 +97,41 @@ class ClusterScheduler:
             shadow=setup.shadow,
             at_once=AT_ONCE,
             alone=True,
+            controllers=setup.controllers,
             close=history.close,
         )
         self._requests = requests
         self._election = election
+        self._lookout = lookout
+        for name in setup.controllers:
+            if name in policies.choices() and not self.plane.scheduler.policies.decides(name):
+                _log.warning(texts.nobody_decides(name))
+        self._incumbents = {} if setup.shadow else incumbents_of(settings, setup.controllers)
 
     async def run(self) -> None:
-        """Until cancelled, or until another replica may act: then it raises `LeaseLost`."""
+        """Until cancelled, or until another replica may act: then it raises `LeaseLost`. Where somebody else decides by
+        a design that was asked for, or comes to do so, it raises `IncumbentFound`."""
+        if not self._incumbents:
+            return await self._act()
+        await self._lookout.stay_away(self._incumbents)
+        tasks = [asyncio.create_task(work) for work in (self._act(), self._lookout.keep_looking(self._incumbents))]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _act(self) -> None:
         if self._election is None:
             await self.plane.start()
             await asyncio.Event().wait()
             return
         self.plane.stands_by = True
         await self._election.acquire()
+        if self._incumbents:  # that may have taken long
+            await self._lookout.stay_away(self._incumbents)
         self.plane.stands_by = False
         await self.plane.start()
         await self._election.hold()
@@ -113,12 +157,49 @@ async def open_scheduler(setup: ClusterSetup, settings: Settings) -> AsyncIterat
     access = await open_access(setup.kubeconfig, setup.context)
     requests = Requests(access, RateLimit(setup.qps, setup.burst))
     election = _election(access, setup) if setup.lease else None
-    scheduler = ClusterScheduler(requests, setup, settings, election)
+    lookout = Lookout(Requests(access, RateLimit(0, 1)))
+    if settings.policies is None and not setup.shadow:
+        settings = await without_incumbents(settings, lookout)
+    scheduler = ClusterScheduler(requests, setup, settings, election, lookout)
     try:
         yield scheduler
     finally:
         with suppress(asyncio.CancelledError):
             await scheduler.stop()
+
+
+def incumbents_of(settings: Settings, controllers: Iterable[str]) -> dict[Incumbent, list[str]]:
+    """Whom to stay away from, and by which options what they do was asked for."""
+    asked: dict[Incumbent, list[str]] = {}
+    on = policies.chosen(settings.policies)
+    for name, incumbent in policies.choices().items():
+        if incumbent is not None and name in on:
+            asked.setdefault(incumbent, []).append(f"{name} of --policies")
+    for name, incumbent in sets.choices().items():
+        if incumbent is not None and name in controllers:
+            asked.setdefault(incumbent, []).append(f"{name} of --controllers")
+    return asked
+
+
+async def without_incumbents(settings: Settings, lookout: Lookout) -> Settings:
+    """Where nobody has chosen policies: all but those that somebody else decides by in this cluster."""
+    of_others = {name: incumbent for name, incumbent in policies.choices().items() if incumbent is not None}
+    try:
+        async with asyncio.timeout(_FIRST_LOOK_SECONDS):
+            found = {sign.incumbent: sign.what for sign in await lookout.find(dict.fromkeys(of_others.values()))}
+    except Forbidden as error:
+        _log.warning(texts.may_be_left_to([each.name for each in dict.fromkeys(of_others.values())], str(error)))
+        return _only(settings, [name for name in policies.choices() if name not in of_others])
+    except (StoreError, TimeoutError):
+        return settings  # it is looked again before anything is written
+    for name, incumbent in of_others.items():
+        if incumbent in found:
+            _log.warning(texts.left_to(incumbent.name, found[incumbent], name))
+    return _only(settings, [name for name, incumbent in policies.choices().items() if incumbent not in found])
+
+
+def _only(settings: Settings, names: list[str]) -> Settings:
+    return msgspec.structs.replace(settings, policies=tuple(names))
 
 
 def _election(access: Access, setup: ClusterSetup) -> Election:

@@ -17,12 +17,14 @@ _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def definition(resource: Resource) -> dict[str, Any]:
-    version = {
+    version: dict[str, Any] = {
         "name": resource.versions[0],
         "served": True,
         "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": dict.fromkeys(("spec", "status"), _ANYTHING)}},
+        "schema": {"openAPIV3Schema": _ANYTHING},
     }
+    if "status" in resource.subresources:
+        version["subresources"] = {"status": {}}
     names = {"kind": resource.kind, "plural": resource.plural, "singular": resource.kind.lower()}
     return {
         "apiVersion": _API,
@@ -52,6 +54,8 @@ def defined(admin: KubeClient, *resources: Resource) -> Iterator[None]:
     finally:
         for name in made:
             admin.delete(_API, _KIND, name)
+        for resource in resources:
+            until(lambda resource=resource: not _is_served(admin, resource))  # type: ignore[misc]
 
 
 def _is_served(admin: KubeClient, resource: Resource) -> bool:

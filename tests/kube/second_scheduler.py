@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -46,11 +47,35 @@ def own_kubeconfig(cluster: Cluster, admin: KubeClient, server: str | None = Non
     return place
 
 
+@contextmanager
+def also_bound(admin: KubeClient, *roles: str) -> Iterator[None]:
+    """Roles of the file that nobody has who does not ask for them, for as long as it lasts."""
+    give_rights(admin)
+    api, made = "rbac.authorization.k8s.io", []
+    for role in roles:
+        name = f"{role}-{uuid4().hex[:8]}"
+        subjects = [{"kind": "ServiceAccount", "name": "reprieve", "namespace": "kube-system"}]
+        reference = {"apiGroup": api, "kind": "ClusterRole", "name": role}
+        binding = {"metadata": {"name": name}, "roleRef": reference, "subjects": subjects}
+        admin.create({"apiVersion": f"{api}/v1", "kind": "ClusterRoleBinding", **binding})
+        made.append(name)
+    try:
+        yield
+    finally:
+        for name in made:
+            admin.delete(f"{api}/v1", "ClusterRoleBinding", name)
+
+
 class SecondScheduler:
     """One replica, ready when it has seen everything."""
 
     def __init__(
-        self, cluster: Cluster, admin: KubeClient, settings: Mapping[str, Any], server: str | None = None
+        self,
+        cluster: Cluster,
+        admin: KubeClient,
+        settings: Mapping[str, Any],
+        server: str | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         name = uuid4().hex[:8]
         configuration = cluster.directory / f"reprieve-{name}.yaml"
@@ -64,6 +89,7 @@ class SecondScheduler:
             f"--kubeconfig={own_kubeconfig(cluster, admin, server)}",
             f"--config={configuration}",
             f"--port={port}",
+            *options,
         ]
         log = cluster.directory / f"reprieve-{name}.log"
         self.process = Process(command, log, lambda: _ready(f"http://127.0.0.1:{port}/readyz"))

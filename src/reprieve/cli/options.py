@@ -1,5 +1,6 @@
 """Options that several verbs share, so that they mean and read the same everywhere."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
@@ -99,7 +100,17 @@ def settings_from(config: str | None, gates: str | None) -> Settings:
     data = documents[0].plain() if documents else {}
     if len(documents) > 1 or not isinstance(data, dict):
         raise InvalidInput([Problem(origin=Origin(config, 0), message="not one object of settings", allowed=_SETTINGS)])
-    return configure(data, given, file=config)
+    settings = configure(data, given, file=config)
+    if settings.policies is not None:
+        check_policies(settings.policies, Origin(config, 0), "$.policies")
+    return settings
+
+
+def check_policies(names: Iterable[str], origin: Origin, field: str = "") -> None:
+    """Raises what is wrong with a choice of policies."""
+    from reprieve.policies.registry import chosen  # imported here: whoever chooses none need not know all of them
+
+    chosen(names, origin, field)
 
 
 def check_quantity(option: str, resource: str, text: str) -> None:

@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
-from reprieve.cli.options import BadUsage, Config, Context, Gates, Kubeconfig, settings_from
+from reprieve.cli.options import BadUsage, Config, Context, Gates, Kubeconfig, check_policies, settings_from
 from reprieve.configuration import Settings
+from reprieve.manifests.problems import Origin
 from reprieve.texts import cli as texts
+from reprieve.texts import incumbents
 
 if TYPE_CHECKING:
     from reprieve.kubernetes_plane import ClusterSetup
@@ -62,6 +65,14 @@ HistoryFile = Annotated[
     Path | None,
     typer.Option("--history", metavar="FILE", help="Where decisions are remembered; else in memory only."),
 ]
+Policies = Annotated[
+    str | None,
+    typer.Option("--policies", metavar="A,B", help="Which policies decide, over what --config says; else all."),
+]
+Controllers = Annotated[
+    str | None,
+    typer.Option("--controllers", metavar="A,B", help="Controllers that the cluster does not have; else none."),
+]
 LogFormat = Annotated[str, typer.Option("--log-format", metavar="text|json", help="How log lines are written.")]
 
 
@@ -77,6 +88,8 @@ def run(
     retry_period: RetryPeriod = 2.0,
     config: Config = None,
     feature_gates: Gates = None,
+    policies: Policies = None,
+    controllers: Controllers = None,
     kube_api_qps: Qps = 200.0,
     kube_api_burst: Burst = 400,
     host: Host = "127.0.0.1",
@@ -88,17 +101,23 @@ def run(
 
     Nothing that it needs is kept here: the decisions are in the cluster's own objects, so that it can be ended at any
     moment, and another replica goes on. Only pods that it schedules itself make way, unless the settings say otherwise
-    (`victims: Any`). Exits with 1 when its lease is lost, with 2 when the cluster or the settings cannot be used.
+    (`victims: Any`). Exits with 1 when its lease is lost, with 2 when the cluster or the settings cannot be used, and
+    when another program decides by the same design there.
     """
-    settings = settings_from(config, feature_gates)
+    settings = _with_policies(settings_from(config, feature_gates), policies)
     # Imported here: no other verb needs them.
     from reprieve.cli.log_lines import log_to_stderr
+    from reprieve.controllers.registry import check
     from reprieve.kubernetes_plane import ClusterSetup, names_or_own
     from reprieve.stores.kubernetes.leases import Timing
 
     log_to_stderr(log_format)
     if not retry_period < renew_deadline < lease_duration:
         raise BadUsage(texts.lease_timing(lease_duration, renew_deadline, retry_period))
+    wanted = _words(controllers)
+    check(wanted, Origin("--controllers", 0))
+    if wanted and shadow:
+        raise BadUsage(incumbents.ONLY_WATCHES)
     setup = ClusterSetup(
         kubeconfig=kubeconfig,
         context=context,
@@ -107,10 +126,23 @@ def run(
         names=names_or_own(scheduler_name),
         shadow=shadow,
         history=history,
+        controllers=wanted,
         lease=lease if leader_elect and not shadow else "",
         timing=Timing(lease_duration, renew_deadline, retry_period),
     )
     asyncio.run(_run(setup, settings, host, port))
+
+
+def _with_policies(settings: Settings, policies: str | None) -> Settings:
+    if policies is None:
+        return settings
+    names = _words(policies)
+    check_policies(names, Origin("--policies", 0))
+    return msgspec.structs.replace(settings, policies=names)
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
 async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) -> None:
@@ -118,6 +150,7 @@ async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) 
     from reprieve.kubernetes_plane import open_scheduler
     from reprieve.server import serve
     from reprieve.server.app import create_scheduler_app
+    from reprieve.stores.kubernetes.incumbents import IncumbentFound
     from reprieve.stores.kubernetes.leases import LeaseLost
 
     stop = asyncio.Event()
@@ -131,8 +164,11 @@ async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) 
         try:
             calm_garbage_collection()
             await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
-            if running.done() and isinstance(running.exception(), LeaseLost):
-                _leave_at_once(str(running.exception()))
+            why = running.exception() if running.done() else None
+            if isinstance(why, LeaseLost):
+                _leave_at_once(str(why), 1)
+            if isinstance(why, IncumbentFound) and scheduler.plane.started:
+                _leave_at_once(str(why), 2)
             if running.done():
                 running.result()
         finally:
@@ -141,8 +177,8 @@ async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) 
             await serving.stop()
 
 
-def _leave_at_once(why: str) -> None:
+def _leave_at_once(why: str, code: int) -> None:
     """Nothing may be written any more, not even what is on its way."""
     logging.getLogger("reprieve").error(why)
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(code)

@@ -5,15 +5,16 @@ goes with its group, a pod in a queue by its queue, and every other one by itsel
 """
 
 from reprieve.policies.federation.entry import FederationEntry
+from reprieve.policies.incumbents import KARMADA, KUEUE, YUNIKORN
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.entry import PodGroupEntry
 from reprieve.policies.queue.entry import LimitEntry, QueueEntry
 from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.policies.registry import register
 
-register(QuotaEntry.name, QuotaEntry)
-register(LimitEntry.name, LimitEntry)
+register(QuotaEntry.name, QuotaEntry, incumbent=KUEUE)
+register(LimitEntry.name, LimitEntry, part_of=QueueEntry.name)
 register(PodGroupEntry.name, PodGroupEntry)
-register(QueueEntry.name, QueueEntry)
+register(QueueEntry.name, QueueEntry, incumbent=YUNIKORN)
 register(PodEntry.name, PodEntry)
-register(FederationEntry.name, FederationEntry)
+register(FederationEntry.name, FederationEntry, incumbent=KARMADA)

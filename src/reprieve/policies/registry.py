@@ -3,6 +3,9 @@
 Commands, cases and the loop go through here and know no policy by name. A policy is registered once, with a function
 that sets it up over a world; from then on it takes part in plans, explanations, tests and cycles. How the loop carries
 its plans out is registered with the scheduler.
+
+Settings may choose some of them. One that is off decides for nobody, and nobody else decides for its units: a pod of a
+group is not placed without it. Only queues are a choice of their own: where they are off, there are none.
 """
 
 from abc import ABC, abstractmethod
@@ -16,9 +19,12 @@ from reprieve.engine.exposure import Exposure, Overcommitted
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.plan import Plan
 from reprieve.manifests.meta import Condition
+from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
 from reprieve.model.names import UnitName, unit_name
 from reprieve.model.rank import Rank
+from reprieve.policies.incumbents import Incumbent
 from reprieve.policies.waiting import by_those_who_wait
+from reprieve.texts import questions
 from reprieve.world import PodFacts, World
 
 
@@ -191,6 +197,8 @@ class Ground(NamedTuple):
     """When it was looked at first, in microseconds since 1970."""
     names: frozenset[str] | None = None
     """The schedulers whose units are this one's; None: everybody's."""
+    deciding: frozenset[str] = frozenset()
+    """The policies that are on."""
 
     def mine(self, scheduler: str) -> bool:
         """Whether units that name a scheduler are decided for; all others take room, and are none of its business."""
@@ -202,14 +210,26 @@ class Ground(NamedTuple):
 
 
 Maker = Callable[[Ground], Entry]
-_MAKERS: dict[str, Maker] = {}
 
 
-def register(name: str, make: Maker) -> None:
+class Registered(NamedTuple):
+    """A policy, and what is known of it before it is set up."""
+
+    make: Maker
+    incumbent: Incumbent | None = None
+    """Who decides by the same design in clusters already."""
+    part_of: str = ""
+    """The policy that it is on and off with; empty: it is a choice of its own."""
+
+
+_REGISTERED: dict[str, Registered] = {}
+
+
+def register(name: str, make: Maker, *, incumbent: Incumbent | None = None, part_of: str = "") -> None:
     """Add a policy; those over one ledger claim units in the order in which they were registered."""
-    if name in _MAKERS:
+    if name in _REGISTERED:
         raise ValueError(f"a policy {name!r} is registered already")
-    _MAKERS[name] = make
+    _REGISTERED[name] = Registered(make, incumbent, part_of)
 
 
 @contextmanager
@@ -219,11 +239,32 @@ def registered(name: str, make: Maker) -> Iterator[None]:
     try:
         yield
     finally:
-        del _MAKERS[name]
+        del _REGISTERED[name]
+
+
+def choices() -> dict[str, Incumbent | None]:
+    """The policies that can be chosen, each with who else decides by its design."""
+    return {name: one.incumbent for name, one in sorted(_REGISTERED.items()) if not one.part_of}
+
+
+def chosen(names: Iterable[str] | None, origin: Origin | None = None, field: str = "$.policies") -> frozenset[str]:
+    """The policies that are on, with all that is part of them; None: all. Raises `InvalidInput` for what is none."""
+    known = choices()
+    wanted = list(known if names is None else names)
+    findings = [
+        Finding(field and f"{field}[{place}]", found(name), one_of(known), did_you_mean(name, known))
+        for place, name in enumerate(wanted)
+        if name not in known
+    ]
+    if not wanted:
+        findings = [Finding(field, questions.NO_POLICY_NAMED, one_of(known))]
+    if findings:
+        raise InvalidInput(finding.at(origin or Origin("configuration", 0), "", "read") for finding in findings)
+    return frozenset(name for name, one in _REGISTERED.items() if (one.part_of or name) in wanted)
 
 
 class Policies:
-    """All registered policies over one world."""
+    """All registered policies over one world. Those that are off are set up as well, for what they know of units."""
 
     def __init__(
         self, world: World, settings: Settings, moment: int = 0, *, names: frozenset[str] | None = None
@@ -231,14 +272,20 @@ class Policies:
         self.world = world
         self.settings = settings
         self.nodes = NodeLedger(world, settings, names)
-        ground = Ground(world, settings, self.nodes, moment, names)
-        self._entries = {name: make(ground) for name, make in _MAKERS.items()}
+        self._deciding = chosen(settings.policies)
+        ground = Ground(world, settings, self.nodes, moment, names, self._deciding)
+        self._entries = {name: one.make(ground) for name, one in _REGISTERED.items()}
+
+    def decides(self, name: str) -> bool:
+        """Whether a policy is on."""
+        return name in self._deciding
 
     def __getitem__(self, name: str) -> Any:
         return self._entries[name]
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries.values())
+        """Those that are on."""
+        return (entry for name, entry in self._entries.items() if name in self._deciding)
 
     def complete(self) -> None:
         """Add to the world what controllers would have made already."""
@@ -249,12 +296,16 @@ class Policies:
         return [entry for entry in self if kind in entry.kinds]
 
     def find(self, asked: Asked) -> Preemptor | None:
-        """The unit that waits under a name, with the first policy that decides for it."""
-        found = (entry.find(asked) for entry in self.of_kind(asked.kind))
-        return next((one for one in found if one is not None), None)
+        """The unit that waits under a name, with the first policy that claims it. Raises `NothingToDecide` where that
+        one is off."""
+        found = (entry.find(asked) for entry in self._entries.values() if asked.kind in entry.kinds)
+        one = next((one for one in found if one is not None), None)
+        if one is not None and not self.decides(one.policy):
+            raise NothingToDecide(questions.nothing_to_decide(questions.policy_is_off(one.policy)))
+        return one
 
     def known(self, asked: Asked) -> Known | None:
-        found = (entry.known(asked) for entry in self.of_kind(asked.kind))
+        found = (entry.known(asked) for entry in self._entries.values() if asked.kind in entry.kinds)
         return next((one for one in found if one is not None), None)
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
@@ -267,8 +318,8 @@ class Policies:
     def pending(self, ledger: str) -> list[Preemptor]:
         """All that wait for something of one ledger, in the order in which they are taken."""
         taken: set[UnitName] = set()
-        found = [one for entry in self if entry.ledger == ledger for one in entry.pending(taken)]
-        return sorted(found, key=lambda one: one.order)
+        claimed = [one for entry in self._entries.values() if entry.ledger == ledger for one in entry.pending(taken)]
+        return sorted((one for one in claimed if self.decides(one.policy)), key=lambda one: one.order)
 
     def ledgers(self) -> list[str]:
         return list(dict.fromkeys(entry.ledger for entry in self))

@@ -31,7 +31,7 @@ class Writes:
         self.at_once = at_once
         self._tasks: set[asyncio.Task[None]] = set()
         self._busy: dict[str, int] = {}
-        self._passed_over: dict[str, Callable[[], None]] = {}
+        self._passed_over: dict[str, dict[str, Callable[[], None]]] = {}
         self._failures: dict[str, int] = {}
 
     @property
@@ -45,9 +45,10 @@ class Writes:
         """Whether something is on its way for a unit."""
         return unit in self._busy
 
-    def afterwards(self, unit: str, again: Callable[[], None]) -> None:
-        """A unit had its turn while something was on its way for it: what to do when that has arrived."""
-        self._passed_over[unit] = again
+    def afterwards(self, unit: str, again: Callable[[], None], whose: str = "") -> None:
+        """A unit had its turn while something was on its way for it, or for another one that it needs: what to do when
+        that has arrived. `whose` turn it was, where it was another's."""
+        self._passed_over.setdefault(unit, {})[whose or unit] = again
 
     def failures(self, unit: str) -> int:
         """How often in a row the store has refused what was decided for a unit, when nobody has asked since."""
@@ -84,8 +85,7 @@ class Writes:
         self._busy[unit] -= 1
         if not self._busy[unit]:
             del self._busy[unit]
-            again = self._passed_over.pop(unit, None)
-            if again is not None:
+            for again in self._passed_over.pop(unit, {}).values():
                 again()
 
     async def finish(self, within: float = 10.0) -> None:

@@ -7,6 +7,7 @@ from reprieve.texts.parts import and_more, count
 NO_CASE = "not a case"
 CASE_PARTS = "a case file holds cases, each with case, objects and expect"
 HOLDS_NO_CASES = "holds no cases"
+NO_POLICY_NAMED = "it names no policy"
 
 
 def more_warnings(number: int) -> str:
@@ -37,6 +38,10 @@ def names_the_preemptor(unit: str) -> str:
 
 def nothing_to_decide(state: str) -> str:
     return f"{state.removesuffix('.')}; there is nothing to decide"
+
+
+def policy_is_off(policy: str) -> str:
+    return f"the policy {policy} is off"
 
 
 def no_policy_for(kind: str) -> str:

@@ -16,10 +16,11 @@ from reprieve.engine.preemption import decide
 from reprieve.manifests.kinds import BINDINGS, CLUSTERS, DEPLOYMENTS
 from reprieve.model.clock import Clock
 from reprieve.policies.federation.policy import FederationPolicy
+from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.decision_log import DecisionLog
 from reprieve.scheduler.events import Recorder
-from reprieve.scheduler.federation.effects import commit
+from reprieve.scheduler.federation.effects import prepare
 from reprieve.scheduler.federation.resume import resume
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Mirror
@@ -247,7 +248,7 @@ def test_a_decision_over_an_older_version_is_refused_and_changes_nothing() -> No
         await plane.scale("low", 2)
         await until(lambda: _has_replicas(plane, "low", 2), 60)
         with pytest.raises(Conflict):
-            await commit(context, plan)
+            await prepare(context, plan, 0, AssumedObjects(context))()
         assert (await plane.places())["low"] == {}
         context.mirror.close()
 

@@ -20,7 +20,8 @@ from reprieve.world import PodFacts
 
 
 class Queues:
-    """The queue policies, as long as queues are configured; that may change while the world lives."""
+    """The queue policies, as long as queues are configured; that may change while the world lives. Where they are off
+    there are no queues: pods are decided for as if none were configured."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -29,7 +30,8 @@ class Queues:
     @property
     def policy(self) -> QueuePolicy | None:
         """None: there are no queues."""
-        configured = any(True for _ in self._ground.world.all(QueueConfiguration))
+        on = QueuePolicy.name in self._ground.deciding
+        configured = on and any(True for _ in self._ground.world.all(QueueConfiguration))
         if configured and self._policy is None:
             self._policy = QueuePolicy(self._ground.nodes)
         elif not configured:

@@ -14,10 +14,11 @@ from reprieve.model.conditions import set_condition
 from reprieve.model.names import key_of, kind_of
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
 from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, Eviction, evictions_of, written
+from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
-from reprieve.stores.writing import TRIES, modify
+from reprieve.stores.writing import TRIES, Change, difference, modify
 
 GRACE_ANNOTATION = "reprieve.scheduling/eviction-grace-seconds"
 """On a binding: how long its replicas may take to leave; else it is for the cluster to say."""
@@ -65,6 +66,17 @@ async def _tell(context: Context, record: Record, leaves: list[HeldVictim]) -> N
         return  # gone, or another one: there is nobody to tell
     for victim in leaves:
         await context.event(record, "Normal", PREEMPTED, victim.message)
+
+
+def assume_left(context: Context, hold: Hold, assumed: AssumedObjects) -> None:
+    """Every victim of a hold as it will be when it has been told."""
+    for victims in _by_unit(hold.victims):
+        namespace, name = key_of(victims[0].unit)
+        record = context.mirror.told(BINDINGS, name, namespace)
+        leaves = _still_there(record, hold, victims) if record is not None else []
+        if record is not None and leaves:
+            patch = difference(record, lambda data: _leave(data, context, hold, leaves))  # noqa: B023 - called at once
+            assumed.assume(record, patch, lambda told, leaves=leaves: not _still_there(told, hold, leaves))  # type: ignore[misc]
 
 
 def _still_there(record: Record, hold: Hold, victims: list[HeldVictim]) -> list[HeldVictim]:
@@ -134,12 +146,17 @@ async def annotate(context: Context, record: Record, said: Mapping[str, str | No
 
 async def say(context: Context, record: Record, status: str, reason: str, message: str) -> Record:
     """Set the condition; whoever else writes to the status meanwhile keeps what it wrote."""
+    record = await modify(context.store, record, saying(context, status, reason, message), subresource="status")
+    context.absorb(record)
+    return record
+
+
+def saying(context: Context, status: str, reason: str, message: str) -> Change:
+    """The change that `say` makes."""
 
     def set_it(data: dict[str, Any]) -> None:
         whole = data.setdefault("status", {})
         set_condition(whole, SCHEDULED, status, reason, message, now=context.clock())
         whole["schedulerObservedGeneration"] = data["metadata"].get("generation", 0)
 
-    record = await modify(context.store, record, set_it, subresource="status")
-    context.absorb(record)
-    return record
+    return set_it

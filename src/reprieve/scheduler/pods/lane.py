@@ -95,6 +95,8 @@ class PodLane(Lane):
         configured = tuple(self._world.all(QueueConfiguration))
         if configured != self._queues:
             self._queues = configured
+            for key in [facts.key for facts in self._world.pending()]:
+                self._regroup(key)  # another policy may decide for it now, or none
             self._changed |= dict.fromkeys(self._pending)  # each has another rank now, and is worth a try
         for unit in list(self._changed):
             self._push(unit)

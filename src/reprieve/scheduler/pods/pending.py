@@ -6,6 +6,7 @@ from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import Key, UnitName, kind_of, parts_of, unit_name
 from reprieve.model.rank import Rank
+from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.entry import PodGroupEntry
 from reprieve.policies.podgroup.groups import Groups
 from reprieve.policies.queue.entry import QueueEntry
@@ -25,6 +26,7 @@ class PendingUnits:
         self._groups: Groups = self._podgroups.groups
         self._queues: QueueEntry = policies[QueueEntry.name]
         self._names = frozenset(names)
+        self._all_on = all(policies.decides(entry.name) for entry in (PodGroupEntry, QueueEntry, PodEntry))
         self._unit_of: dict[Key, UnitName] = {}
         self._members: dict[str, dict[Key, None]] = {}
         self._nominated: dict[str, dict[Key, None]] = {}
@@ -41,13 +43,24 @@ class PendingUnits:
     def mine(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self._names and not self._world.propagated(pod)
 
+    def _decided_for(self, facts: PodFacts) -> bool:
+        """Whether it is this scheduler's, and the policy that claims it is on."""
+        if not self.mine(facts.pod) or self._all_on:
+            return self.mine(facts.pod)
+        policy = PodEntry.name
+        if self._groups.name_of(facts):
+            policy = PodGroupEntry.name
+        elif self._queues.takes(facts):
+            policy = QueueEntry.name
+        return self._policies.decides(policy)
+
     def update(self, key: Key) -> tuple[UnitName | None, UnitName | None]:
         """A pod has changed: the unit it waited with, and the one it waits with now; None: it does not wait."""
         before = self._unit_of.pop(key, None)
         if before:
             self._leave(before, key)
         facts = self._world.pods.get(key)
-        after = self.unit_of(facts) if facts is not None and facts.pending and self.mine(facts.pod) else None
+        after = self.unit_of(facts) if facts is not None and facts.pending and self._decided_for(facts) else None
         if after:
             self._unit_of[key] = after
             self._members.setdefault(after, {})[key] = None

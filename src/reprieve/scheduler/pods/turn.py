@@ -17,11 +17,11 @@ from functools import partial
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
-from reprieve.model.names import kind_of
 from reprieve.policies.on_nodes import displaced
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.groups import Group, left_alone
 from reprieve.policies.registry import Preemptor
+from reprieve.scheduler.assuming import has_to_wait, taking_back
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.alike import AlikePods
 from reprieve.scheduler.pods.assuming import Assumed
@@ -90,16 +90,7 @@ class PlacePods:
 
     def _has_to_wait(self, unit: str) -> bool:
         """Whether something is on its way for a unit, or has just been refused."""
-        writes = self._services.context.writes
-        if writes.busy(unit):
-            writes.afterwards(unit, lambda: self._wake(unit))
-            self._queue.unschedulable(unit)
-            return True
-        failures = writes.failures(unit)
-        if failures:
-            self._log.failed(kind_of(unit))
-            self._queue.failed(unit, failures)
-        return bool(failures)
+        return has_to_wait(self._services, unit, lambda: self._wake(unit))
 
     def _wake(self, unit: str) -> None:
         if unit in self._pending:
@@ -107,13 +98,7 @@ class PlacePods:
             self._services.context.mirror.signal.set()
 
     def _taking_back(self, unit: str, assumed: Assumed) -> Callable[[], Awaitable[None]]:
-        """What to do when the store refuses: as if nothing had been decided, and the unit is tried again."""
-
-        async def take_back() -> None:
-            await assumed.take_back()
-            self._wake(unit)
-
-        return take_back
+        return taking_back(assumed, lambda: self._wake(unit))
 
     def _leads_nowhere(self, waiting: Preemptor) -> bool:
         """Whether a pod is nominated to a node on which it will not fit when all have left who are leaving. Groups, and

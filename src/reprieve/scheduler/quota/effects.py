@@ -1,12 +1,17 @@
 """What a decision does to quota workloads: admission and eviction, in their status; Jobs follow their workloads.
 
-1. Admission is one write: the queue, the flavors and amounts of every pod set, QuotaReserved and Admitted.
+1. Admission is one write: the queue, the flavors and amounts of every pod set, QuotaReserved and Admitted. It is
+   refused when the workload has changed since the decision.
 2. For a preemption the hold comes first, on the preemptor; then every victim: Evicted and Preempted in one write, which
    done twice is done once. Its quota stays taken until its pods are seen to be gone; somebody else clears it then.
 3. A victim that asked to be ended when it is preempted is made inactive as well: it does not come back.
+
+What a plan does is prepared at once, all plans of a cycle together, and is assumed from then on. Carrying it out may
+take its time: each `Act` is by itself.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
@@ -18,12 +23,26 @@ from reprieve.model.resources import print_amount
 from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
+from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
+from reprieve.scheduler.writes import Work
+from reprieve.stores.assumed import Arrived
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.writing import TRIES
 from reprieve.texts import events as loop
 from reprieve.texts import reasons as texts
+
+
+class Act(NamedTuple):
+    """What one plan does."""
+
+    units: tuple[str, ...]
+    """Whom it is about, the preemptor first."""
+    work: Work
+    assumed: AssumedObjects
+    again: bool = False
+    """Whether another cycle may come to other plans."""
 
 
 class QuotaEffects:
@@ -33,7 +52,17 @@ class QuotaEffects:
         self._context = context
         self._store = context.store
 
-    async def admit(self, plan: Plan, decision: int = 0) -> None:
+    def prepare(self, plan: Plan, decision: int = 0) -> Act:
+        """What is to be done for a plan; all of it counts from now on. Raises `NotFound` when its workload is gone."""
+        match plan.outcome:
+            case "Fits":
+                return self._admission(plan, decision)
+            case "Preempt":
+                return self._preemption(plan, decision)
+            case _:
+                return self._refusal(plan, decision)
+
+    def _admission(self, plan: Plan, decision: int) -> Act:
         """Give a workload its quota."""
         terms: Terms = plan.terms
         record = self._known(plan.preemptor)
@@ -45,11 +74,17 @@ class QuotaEffects:
             "Preempted": ("False", "QuotaReserved", message),
         }
         status = {"admission": _admission(terms), "conditions": self._conditions(record, conditions, optional=_OVER)}
-        changed = await self._write_status(record, status)
-        await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
-        await self.let_go(changed)
 
-    async def preempt(self, plan: Plan, decision: int) -> None:
+        async def work() -> None:
+            changed = await self._write_status(record, status)
+            await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
+            await self.let_go(changed)
+
+        assumed = AssumedObjects(self._context)
+        assumed.assume(record, {"status": status}, _has_quota)
+        return Act((plan.preemptor,), work, assumed, again=True)
+
+    def _preemption(self, plan: Plan, decision: int) -> Act:
         """Hold the decision, then tell everybody in the plan that they have to go; for so many pods of each set."""
         record = self._known(plan.preemptor)
         victims = tuple(made for victim in plan.victims if (made := self._victim(victim, plan)) is not None)
@@ -58,10 +93,39 @@ class QuotaEffects:
         said = {HOLD_ANNOTATION: hold.text()}
         if plan.terms.preempted.victims:
             said[PREEMPTED_ANNOTATION] = plan.terms.preempted.text()
-        record = await self._patch(record, {"metadata": {"annotations": said}})
-        await self.evict(hold)
-        await self.refuse(plan)
-        await self._context.event(record, "Normal", "Preempting", plan.message, decision=decision)
+
+        async def work() -> None:
+            held = await self._patch(record, {"metadata": {"annotations": said}})
+            await self.evict(hold)
+            await self.refuse(plan)
+            await self._context.event(held, "Normal", "Preempting", plan.message, decision=decision)
+
+        assumed = AssumedObjects(self._context)
+        assumed.assume(record, {"metadata": {"annotations": said}}, _says(said))
+        for victim in victims:
+            self._assume_evicted(victim, assumed)
+        return Act((plan.preemptor, *(victim.unit for victim in victims)), work, assumed)
+
+    def _assume_evicted(self, victim: HeldVictim, assumed: AssumedObjects) -> None:
+        record = self._find(victim.unit)
+        if record is not None:
+            status = {"conditions": self._conditions(record, _evicted(victim))}
+            assumed.assume(record, {"status": status, **({"spec": {"active": False}} if victim.ends else {})}, _is_out)
+
+    def _refusal(self, plan: Plan, decision: int) -> Act:
+        """Say why it waits. One for which there is no place any more holds nothing: what it held is of no use."""
+        gives_up = plan.outcome == "Unschedulable" and HOLD_ANNOTATION in annotations_of(self._known(plan.preemptor))
+
+        async def work() -> None:
+            if gives_up:
+                await self.let_go(self._known(plan.preemptor))
+            await self.refuse(plan, decision)
+
+        assumed = AssumedObjects(self._context)
+        if gives_up:
+            none = {HOLD_ANNOTATION: None}
+            assumed.assume(self._known(plan.preemptor), {"metadata": {"annotations": none}}, _says(none))
+        return Act((plan.preemptor,), work, assumed, again=gives_up)
 
     def _victim(self, victim: Victim, plan: Plan) -> HeldVictim | None:
         record, terms = self._find(victim.unit), plan.terms
@@ -104,11 +168,7 @@ class QuotaEffects:
     async def _tell(self, record: Record, victim: HeldVictim, hold: Hold) -> None:
         if victim.ends:
             record = await self._patch(record, {"spec": {"active": False}})
-        conditions = {
-            "Evicted": ("True", "Preempted", victim.message),
-            "Preempted": ("True", victim.reason, victim.message),
-        }
-        changed = await self._write_status(record, {"conditions": self._conditions(record, conditions)})
+        changed = await self._write_status(record, {"conditions": self._conditions(record, _evicted(victim))})
         self._context.log.told(hold, victim)
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
@@ -122,20 +182,19 @@ class QuotaEffects:
         record = self._find(unit)
         return record is None or bool(condition_of(record.data, "QuotaReserved"))
 
+    def is_news(self, unit: str, message: str) -> bool:
+        """Whether a workload does not say yet why it waits."""
+        record = self._find(unit)
+        known = condition_of(record.data, "QuotaReserved") if record is not None else {}
+        return record is not None and (known.get("status"), known.get("message")) != ("False", message)
+
     async def say_pending(self, unit: str, message: str) -> Record | None:
         """Set the condition; nothing is written when it says the same already."""
         record = self._find(unit)
-        if record is None:
-            return None
-        known = condition_of(record.data, "QuotaReserved")
-        if known.get("status") == "False" and known.get("message") == message:
+        if record is None or not self.is_news(unit, message):
             return None
         conditions = {"QuotaReserved": ("False", "Pending", message)}
         return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
-
-    async def give_up(self, unit: str) -> bool:
-        """There is no place for it any more: what it held is of no use. Whether it held anything."""
-        return await self.let_go(self._known(unit))
 
     async def let_go(self, record: Record) -> bool:
         """A hold that is over must not be there when the workload waits again, for others."""
@@ -144,15 +203,28 @@ class QuotaEffects:
             await self._patch(record, {"metadata": {"annotations": {HOLD_ANNOTATION: None}}})
         return held
 
+    async def let_go_if_over(self, unit: str) -> None:
+        """Who asks no more holds nothing any more, lest it had a promise when it asks again."""
+        record = self._find(unit)
+        if record is not None and not asks(record):
+            await self.let_go(record)
+
+    def holds_in_vain(self, unit: str) -> bool:
+        """Whether it holds something and asks no more."""
+        record = self._find(unit)
+        return record is not None and not asks(record) and HOLD_ANNOTATION in annotations_of(record)
+
     # Parts
 
     def _find(self, unit: str) -> Record | None:
+        """A workload as the store has it, without what is on its way."""
         kind, namespace, name = parts_of(unit)
-        return self._context.mirror.get(QUOTA_WORKLOADS, name, namespace) if kind == QUOTA_WORKLOADS.kind else None
+        return self._context.mirror.told(QUOTA_WORKLOADS, name, namespace) if kind == QUOTA_WORKLOADS.kind else None
 
     def _known(self, unit: str) -> Record:
+        """The same; raises `NotFound` like the store when it is gone."""
         namespace, name = key_of(unit)
-        return self._context.mirror.known(QUOTA_WORKLOADS, name, namespace)
+        return self._find(unit) or self._context.mirror.known(QUOTA_WORKLOADS, name, namespace)
 
     def _conditions(self, record: Record, changes: dict[str, Said], **how: Any) -> list[dict[str, Any]]:
         """All conditions with some of them changed."""
@@ -181,6 +253,32 @@ class QuotaEffects:
 
 _OVER = ("Evicted", "Preempted")
 """What is over once a workload is admitted again; one that never was evicted does not have them."""
+
+
+def _evicted(victim: HeldVictim) -> dict[str, Said]:
+    return {
+        "Evicted": ("True", "Preempted", victim.message),
+        "Preempted": ("True", victim.reason, victim.message),
+    }
+
+
+def asks(record: Record) -> bool:
+    """Whether it still asks for quota, now or when its back-off is over."""
+    finished = has_condition(record.data, "Finished")
+    return record.manifest.status.admission is None and record.manifest.spec.active and not finished
+
+
+def _has_quota(record: Record) -> bool:
+    return bool(record.data.get("status", {}).get("admission"))
+
+
+def _is_out(record: Record) -> bool:
+    """Whether it has been told to go, or has gone."""
+    return not _has_quota(record) or has_condition(record.data, "Evicted")
+
+
+def _says(said: Mapping[str, str | None]) -> Arrived:
+    return lambda record: all(annotations_of(record).get(key) == value for key, value in said.items())
 
 
 def path(queue: QuotaNode) -> str:

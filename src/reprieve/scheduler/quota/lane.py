@@ -13,8 +13,8 @@ from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.quota.effects import QuotaEffects
-from reprieve.scheduler.quota.resume import asks, resume
-from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads
+from reprieve.scheduler.quota.resume import resume
+from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads, most_important
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 
@@ -27,7 +27,6 @@ class QuotaLane(Lane):
     def __init__(self, services: Services) -> None:
         self._context = services.context
         self._queue = services.queue
-        self._shadow = services.shadow
         self._policy = services.policies[QuotaEntry.name].policy
         self._effects = QuotaEffects(services.context)
         self._admit = AdmitWorkloads(services, self._effects)
@@ -46,42 +45,34 @@ class QuotaLane(Lane):
 
     async def react(self, seen: Seen) -> None:
         if seen.resource == QUOTA_WORKLOADS:
-            await self._workload(seen)
+            self._workload(seen)
         elif seen.resource in (PRIORITY_CLASSES, NAMESPACES) or (
             seen.resource.group == QUOTA_WORKLOADS.group and spec_of(seen.old) != spec_of(seen.new)
         ):
             self._wake()
 
-    async def _workload(self, seen: Seen) -> None:
+    def _workload(self, seen: Seen) -> None:
         old, new = state_of(seen.old), state_of(seen.new)
         if new != old:
             self._wake()
         if new.waits and not old.waits:
             unit = seen.record.unit
             self._context.log.history.note(unit, "queued", loop.found_pending(unit), uid=seen.record.uid)
-        if old.waits and not new.waits and not self._shadow:
-            await self._let_go(seen.record)
-
-    async def _let_go(self, record: Record) -> None:
-        """Who asks no more holds nothing any more, lest it had a promise when it asks again."""
-        known = self._context.mirror.get(QUOTA_WORKLOADS, record.name, record.namespace)
-        if known is not None and not asks(known):
-            await self._effects.let_go(known)
+        if old.waits and not new.waits:
+            self._admit.over(seen.record.unit)
 
     def _wake(self) -> None:
         self._woken = True
 
     def settle(self) -> None:
-        """The cycle is queued by the most important that waits, as things are now: pods that are more important have
-        their turn before it, those that are less after it."""
+        """The cycle is queued, with the rank that it has as things are now."""
         if not self._woken:
             return
         self._woken = False
         try:
             self._policy.quota.sync()
         finally:
-            waiting = self._policy.quota.waiting.values()
-            self._queue.push(CYCLE, max((queue[0].boosted for queue in waiting if queue), default=0))
+            self._queue.push(CYCLE, most_important(self._policy.quota))
 
 
 # What counts of a quota workload

@@ -2,10 +2,8 @@
 
 from reprieve.engine.holds import hold_of
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
-from reprieve.model.conditions import has_condition
 from reprieve.scheduler.context import Context, annotations_of
-from reprieve.scheduler.quota.effects import QuotaEffects
-from reprieve.stores.records import Record
+from reprieve.scheduler.quota.effects import QuotaEffects, asks
 
 
 async def resume(context: Context, effects: QuotaEffects) -> None:
@@ -18,9 +16,3 @@ async def resume(context: Context, effects: QuotaEffects) -> None:
             await effects.let_go(record)
         else:
             await effects.evict(hold)
-
-
-def asks(record: Record) -> bool:
-    """Whether it still asks for quota, now or when its back-off is over."""
-    finished = has_condition(record.data, "Finished")
-    return record.manifest.status.admission is None and record.manifest.spec.active and not finished

@@ -1,18 +1,27 @@
 """One turn of the quota policy: a cycle over all queues, again as long as that changes anything.
 
 All that a cycle goes by is in the objects; what is kept here only saves work.
+
+With a store far away the plans of a cycle are on their way while the next cycle is decided, over what they will have
+done. A plan is put off as long as something is on its way for any workload that it is about; what the store refuses is
+taken back, and the cycle is tried again after a back-off.
 """
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from math import inf
 
 from reprieve.engine.plan import Plan
+from reprieve.model.names import kind_of
 from reprieve.policies.quota.claims import out_of_queues
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.policies.quota.refusals import Refusals
 from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.quota.world import QuotaWorld
+from reprieve.scheduler.assuming import AssumedObjects, taking_back
 from reprieve.scheduler.lanes import Services
-from reprieve.scheduler.quota.effects import QuotaEffects
+from reprieve.scheduler.quota.effects import Act, QuotaEffects
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.texts import events as loop
 from reprieve.texts import quota as texts
@@ -31,22 +40,39 @@ class AdmitWorkloads:
         self._policy = services.policies[QuotaEntry.name].policy
         self._queue = services.queue
         self._log = services.context.log
+        self._writes = services.context.writes
         self._effects = effects
         self._known = Refusals()
+        self._over: dict[str, None] = {}
+        self._failures = 0
+        self._failed = False
+
+    def over(self, unit: str) -> None:
+        """A workload asks no more: it must not hold anything."""
+        if not self._services.shadow:
+            self._over[unit] = None
 
     async def turn(self) -> bool:
         """Whether another cycle may come to other plans; else the cycle waits, or is tried again."""
+        if self._backs_off():
+            return False
+        await self._let_go()
         started = self._services.elapsed()
         self._policy.quota.at(microseconds(self._services.context.clock()))
         known, self._known = self._known, Refusals()  # until all have been told: else they are decided for again
-        plans = cycle(self._policy, known)
+        plans = [plan for plan in cycle(self._policy, known) if not self._put_off(plan)]
         seconds = self._services.elapsed() - started
         numbers = [self._log.decided(plan, seconds) for plan in plans]
-        done = [await self._carry_out(plan, number) for plan, number in zip(plans, numbers, strict=True)]
+        if self._services.shadow:
+            done: list[bool | None] = [False]
+        else:
+            # All at once: what one of them waits for must not change what another one was decided over.
+            acts = [self._prepared(plan, number) for plan, number in zip(plans, numbers, strict=True)]
+            done = [await self._carry_out(act) for act in acts]
         if any(refused is None for refused in done):
             self._queue.failed(CYCLE)
             return False
-        self._known = known
+        self._known = known if not self._failed else self._known
         if any(done):
             self._queue.done(CYCLE)
             return True
@@ -55,38 +81,89 @@ class AdmitWorkloads:
         self._queue.unschedulable(CYCLE, self._next_moment(plans))
         return False
 
-    async def _carry_out(self, plan: Plan, number: int) -> bool | None:
-        """Whether another cycle may come to other plans; None: the store refused, so it has to be decided again."""
+    def _backs_off(self) -> bool:
+        """Whether the store has refused something since the last turn."""
+        if not self._failed:
+            return False
+        self._failed = False
+        self._log.failed(kind_of(CYCLE))
+        self._queue.failed(CYCLE, self._failures)
+        return True
+
+    def _put_off(self, plan: Plan) -> bool:
+        """Whether something is on its way for a workload that a plan is about; there is another cycle afterwards."""
+        units = (plan.preemptor, *(victim.unit for victim in plan.victims))
+        busy = next((unit for unit in units if self._writes.busy(unit)), None)
+        if busy is not None:
+            self._writes.afterwards(busy, self._wake, CYCLE)
+        return busy is not None
+
+    def _wake(self) -> None:
+        self._queue.push(CYCLE, most_important(self._policy.quota))
+        self._services.context.mirror.signal.set()
+
+    def _prepared(self, plan: Plan, number: int) -> Act | None:
         try:
-            return False if self._services.shadow else await self._act(plan, number)
-        except (Conflict, NotFound):
+            act = self._effects.prepare(plan, number)
+        except NotFound:
             return None
 
-    async def _act(self, plan: Plan, number: int) -> bool:
-        again = plan.outcome == "Fits"
-        match plan.outcome:
-            case "Fits":
-                await self._effects.admit(plan, number)
-            case "Preempt":
-                await self._effects.preempt(plan, number)
-            case "Unschedulable":
-                again = await self._effects.give_up(plan.preemptor)
-                await self._effects.refuse(plan, number)
-            case _:
-                await self._effects.refuse(plan, number)
-        self._log.acted(plan, number, fits="admitted")
-        return again
+        async def work() -> None:
+            await act.work()
+            act.assumed.written()
+            self._log.acted(plan, number, fits="admitted")
+            self._failures = 0 if not self._failed else self._failures
+
+        return act._replace(work=work)
+
+    async def _carry_out(self, act: Act | None) -> bool | None:
+        """Whether another cycle may come to other plans; None: the store refused, so it has to be decided again."""
+        if act is None:
+            return None
+        try:
+            await self._writes.carry_out(act.units, act.work, taking_back(act.assumed, self._has_failed))
+        except (Conflict, NotFound):
+            return None
+        return act.again
+
+    def _has_failed(self) -> None:
+        self._failed = True
+        self._failures += 1
+        self._known = Refusals()
+        self._wake()
+
+    async def _let_go(self) -> None:
+        """Whoever asks no more gives up what it held, unless something is on its way for it: then afterwards."""
+        for unit in list(self._over):
+            if self._writes.busy(unit):
+                self._writes.afterwards(unit, self._wake, CYCLE)
+                continue
+            if self._effects.holds_in_vain(unit):
+                await self._write(unit, partial(self._effects.let_go_if_over, unit))
+            else:
+                del self._over[unit]
 
     async def _tell_the_rest(self) -> None:
         """Those who have no queue, or whose turn has not come, are told so: nobody waits without a reason."""
         quota = self._policy.quota
-        for facts in list(quota.stranded):
-            await self._effects.say_pending(facts.unit, self._no_queue(facts))
-        waiting = [facts for queue in quota.waiting.values() for facts in queue]
-        for facts in waiting:
+        told = [(facts.unit, self._no_queue(facts)) for facts in quota.stranded]
+        for facts in (facts for queue in quota.waiting.values() for facts in queue):
             if facts.queue is not None and not self._effects.has_said_why(facts.unit):
                 turn = loop.waits_for_its_turn(facts.unit, facts.queue.name)
-                await self._effects.say_pending(facts.unit, turn if quota.takes(facts) else self._no_queue(facts))
+                told.append((facts.unit, turn if quota.takes(facts) else self._no_queue(facts)))
+        for unit, message in told:
+            if not self._writes.busy(unit) and self._effects.is_news(unit, message):
+                await self._write(unit, partial(self._effects.say_pending, unit, message))
+
+    async def _write(self, unit: str, write: Callable[[], Awaitable[object]]) -> None:
+        """One write that no plan asks for."""
+
+        async def work() -> None:
+            await write()
+
+        await self._writes.carry_out(
+            [unit], work, taking_back(AssumedObjects(self._services.context), self._has_failed)
+        )
 
     def _next_moment(self, plans: list[Plan]) -> float:
         moments = [plan.until for plan in plans if plan.until is not None]
@@ -97,3 +174,9 @@ class AdmitWorkloads:
 
     def _no_queue(self, facts: WorkloadFacts) -> str:
         return texts.no_queue(facts.unit, out_of_queues(self._policy.quota, facts))
+
+
+def most_important(quota: QuotaWorld) -> int:
+    """The cycle is queued by the most important that waits: pods that are more important have their turn before it,
+    those that are less after it."""
+    return max((queue[0].boosted for queue in quota.waiting.values() if queue), default=0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
 API = "/apis/events.k8s.io/v1"
 _ACTIONS = {
@@ -23,7 +24,7 @@ def in_new_form(event: Mapping[str, Any], instance: str) -> dict[str, Any]:
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": event["metadata"],
+        "metadata": _named(event["metadata"]),
         "regarding": event["involvedObject"],
         "type": event["type"],
         "reason": event["reason"],
@@ -33,6 +34,15 @@ def in_new_form(event: Mapping[str, Any], instance: str) -> dict[str, Any]:
         "reportingController": event["reportingComponent"],
         "reportingInstance": event.get("reportingInstance") or instance,
     }
+
+
+def _named(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """In the new form the beginning of a name that the server completes may not end with a dot: so it is completed."""
+    beginning = metadata.get("generateName", "")
+    if not beginning.endswith("."):
+        return metadata
+    rest = {key: value for key, value in metadata.items() if key != "generateName"}
+    return {**rest, "name": f"{beginning}{uuid4().hex[:16]}"}
 
 
 def counted(patch: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -50,7 +50,12 @@ class SecondScheduler:
     """One replica, ready when it has seen everything."""
 
     def __init__(
-        self, cluster: Cluster, admin: KubeClient, settings: Mapping[str, Any], server: str | None = None
+        self,
+        cluster: Cluster,
+        admin: KubeClient,
+        settings: Mapping[str, Any],
+        server: str | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         name = uuid4().hex[:8]
         configuration = cluster.directory / f"reprieve-{name}.yaml"
@@ -64,9 +69,11 @@ class SecondScheduler:
             f"--kubeconfig={own_kubeconfig(cluster, admin, server)}",
             f"--config={configuration}",
             f"--port={port}",
+            *options,
         ]
+        self.url = f"http://127.0.0.1:{port}"
         log = cluster.directory / f"reprieve-{name}.log"
-        self.process = Process(command, log, lambda: _ready(f"http://127.0.0.1:{port}/readyz"))
+        self.process = Process(command, log, lambda: _ready(f"{self.url}/readyz"))
 
     def start(self) -> SecondScheduler:
         self.process.start()

@@ -1,0 +1,139 @@
+"""Scenarios on a real API server: `reprieve run` as a process, Kubernetes' own controllers, and kwok for nodes.
+
+What Kueue's and Karmada's controllers would do is done by Reprieve's, on the same server: they let evicted Workloads
+give back their quota, and bindings leave member clusters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import httpx
+
+from reprieve.agents.hollow.clusters import HollowClusters
+from reprieve.control_plane import PlanePart
+from reprieve.controllers.quota.lifecycle import QuotaLifecycle
+from reprieve.kubernetes_plane import open_store
+from reprieve.manifests.kinds import NODES, PODS
+from reprieve.manifests.resource import Resource
+from reprieve.model.clock import system_clock
+from reprieve.stores.errors import NotFound
+from reprieve.stores.kubernetes.store import KubernetesStore
+from tests.kube.client import KubeClient
+from tests.kube.cluster import Cluster
+from tests.kube.hollow import FAKE
+from tests.kube.namespaces import make_namespace, remove_namespace
+from tests.kube.second_scheduler import SecondScheduler, give_rights
+from tests.scenarios.player import Player
+from tests.scenarios.scenario import Manifest, Scenario
+
+_ROLES = ("reprieve-queues", "reprieve-quota", "reprieve-federation")
+_RBAC = "rbac.authorization.k8s.io"
+
+
+@contextmanager
+def all_rights(admin: KubeClient) -> Iterator[None]:
+    """The roles of `deploy/rbac.yaml` that are a choice are all chosen."""
+    give_rights(admin)
+    subject = {"kind": "ServiceAccount", "name": "reprieve", "namespace": "kube-system"}
+    for name in _ROLES:
+        role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
+        bound = {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}}
+        admin.create({**bound, "roleRef": role, "subjects": [subject]})
+    yield
+    for name in _ROLES:
+        admin.delete(f"{_RBAC}/v1", "ClusterRoleBinding", name)
+
+
+class Theatre:
+    """One cluster for all scenarios, and one scheduler for those that have the same settings."""
+
+    def __init__(self, cluster: Cluster, admin: KubeClient) -> None:
+        self._cluster = cluster
+        self._admin = admin
+        self._scheduler: SecondScheduler | None = None
+        self._called: object = None
+
+    def play(self, scenario: Scenario) -> None:
+        scheduler = self._start(scenario)
+        make_namespace(self._admin, scenario.name)
+        try:
+            asyncio.run(self._play(scenario, scheduler.url))
+        finally:
+            remove_namespace(self._admin, scenario.name)
+
+    def _start(self, scenario: Scenario) -> SecondScheduler:
+        called = (scenario.configured, scenario.names)
+        if self._scheduler is None or self._called != called:
+            self.stop()
+            options = [f"--scheduler-name={name}" for name in scenario.names]
+            made = SecondScheduler(self._cluster, self._admin, {**scenario.settings, "validate": True}, options=options)
+            self._scheduler, self._called = made.start(), called
+        return self._scheduler
+
+    def stop(self) -> None:
+        if self._scheduler is not None:
+            scheduler, self._scheduler = self._scheduler, None
+            scheduler.stop()
+
+    async def _play(self, scenario: Scenario, url: str) -> None:
+        async with open_store(str(self._cluster.kubeconfig()), qps=0) as store, _others(store):
+            stage = KubeStage(store, url)
+            try:
+                await Player(stage, scenario).play()
+            finally:
+                await stage.clear(scenario.name)
+
+
+class KubeStage:
+    """Makes objects, and takes all of them away at the end: scenarios share nodes, classes and queues by name."""
+
+    def __init__(self, store: KubernetesStore, url: str) -> None:
+        self.store = store
+        self._url = url
+        self._made: list[tuple[Resource, str, str]] = []
+
+    async def make(self, resource: Resource, manifest: Manifest) -> None:
+        metadata = manifest["metadata"]
+        if resource == NODES:
+            manifest = {**manifest, "metadata": {**metadata, "annotations": {FAKE: "fake"}}}
+        await self.store.create(resource, manifest)
+        self._made.append((resource, metadata["name"], metadata.get("namespace", "")))
+        if resource == NODES:
+            # Admission calls every new node not ready; a controller would take that back some moments later.
+            taints = manifest.get("spec", {}).get("taints")
+            await self.store.patch(NODES, metadata["name"], "", {"spec": {"taints": taints}})
+
+    async def preemptions(self) -> list[dict[str, Any]]:
+        async with httpx.AsyncClient(base_url=self._url, trust_env=False) as client:
+            told = (await client.get("/decisions", params={"limit": 1000})).json()["decisions"]
+            numbers = [each["id"] for each in told if each["outcome"] == "Preempt"]
+            return [(await client.get(f"/decisions/{number}")).json() for number in numbers]
+
+    async def clear(self, namespace: str) -> None:
+        """Owners before what they would make anew, and pods at once."""
+        for resource, name, where in reversed(self._made):
+            with suppress(NotFound):
+                await self.store.delete(resource, name, where, grace=0 if resource == PODS else None)
+        async with asyncio.timeout(30):
+            while pods := (await self.store.list(PODS, namespace)).records:
+                for pod in pods:
+                    with suppress(NotFound):
+                        await self.store.delete(PODS, pod.name, namespace, grace=0)
+                await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def _others(store: KubernetesStore) -> Any:
+    """Who would run in a cluster with Kueue and Karmada."""
+    parts: list[PlanePart] = [QuotaLifecycle(store, system_clock), HollowClusters(store, system_clock)]
+    tasks = [asyncio.create_task(part.run()) for part in parts]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

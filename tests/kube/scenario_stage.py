@@ -21,7 +21,7 @@ from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import system_clock
 from reprieve.stores.errors import NotFound
-from reprieve.stores.kubernetes.store import KubernetesStore
+from reprieve.stores.protocol import Store
 from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
 from tests.kube.hollow import FAKE
@@ -91,7 +91,7 @@ class Theatre:
 class KubeStage:
     """Makes objects, and takes all of them away at the end: scenarios share nodes, classes and queues by name."""
 
-    def __init__(self, store: KubernetesStore, url: str) -> None:
+    def __init__(self, store: Store, url: str) -> None:
         self.store = store
         self._url = url
         self._made: list[tuple[Resource, str, str]] = []
@@ -127,7 +127,7 @@ class KubeStage:
 
 
 @asynccontextmanager
-async def _others(store: KubernetesStore) -> Any:
+async def _others(store: Store) -> Any:
     """Who would run in a cluster with Kueue and Karmada."""
     parts: list[PlanePart] = [QuotaLifecycle(store, system_clock), HollowClusters(store, system_clock)]
     tasks = [asyncio.create_task(part.run()) for part in parts]

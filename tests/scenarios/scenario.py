@@ -1,4 +1,4 @@
-"""Scenario files: what is there, what happens, and how it must end, whatever the store. See docs/kubernetes-tests.md."""
+"""Scenario files: what is there, what happens, and how it must end, whatever the store: docs/kubernetes-tests.md."""
 
 from __future__ import annotations
 

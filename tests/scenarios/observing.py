@@ -91,8 +91,10 @@ def _compared(name: str, wanted: Facts | list[Facts], found: Mapping[str, Record
     """Names may have stars; then as many facts are wanted as there are objects, in any order."""
     if isinstance(wanted, Facts) and wanted.gone:
         return [f"{each} is still there" for each in found]
-    each_wanted = wanted if isinstance(wanted, list) else [wanted]
     observed = [facts_of(record) for record in found.values()]
+    if isinstance(wanted, Facts) and wanted.maybe:
+        wanted = [wanted] * len(observed)
+    each_wanted = wanted if isinstance(wanted, list) else [wanted]
     if pairs(each_wanted, observed, agrees):
         return []
     return [f"{name}: wanted {_shown(each_wanted)}, found {_shown(observed)}"]

@@ -28,6 +28,8 @@ class Facts(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The reason in the condition that tells of its preemption; empty: it was not told."""
     gone: bool = False
     """There is none of this name."""
+    maybe: bool = False
+    """Nobody, or any number of them, but each like this: for what somebody else does sooner or later."""
 
 
 class Preempted(msgspec.Struct, forbid_unknown_fields=True):

@@ -54,7 +54,7 @@ def test_a_field_that_is_none_is_named(tmp_path: Path) -> None:
 def test_whose_pods_make_way_has_to_be_said(tmp_path: Path) -> None:
     place = tmp_path / "silent.yaml"
     place.write_text("{about: x, settings: {}, steps: [], outcome: {}, preempted: []}")
-    with pytest.raises(AssertionError, match="silent: settings.victims is missing"):
+    with pytest.raises(AssertionError, match=r"silent: settings\.victims is missing"):
         play(read(place))
 
 

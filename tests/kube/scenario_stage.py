@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from typing import Any, Self
 
 import httpx
 
@@ -31,6 +31,8 @@ from tests.scenarios.player import Player
 from tests.scenarios.scenario import Manifest, Scenario
 
 _ROLES = ("reprieve-queues", "reprieve-quota", "reprieve-federation")
+# The last word of a connection with TLS is still on its way when its session is closed.
+_GOODBYE = 0.5
 _RBAC = "rbac.authorization.k8s.io"
 
 
@@ -49,7 +51,7 @@ def all_rights(admin: KubeClient) -> Iterator[None]:
 
 
 class Theatre:
-    """One cluster for all scenarios, and one scheduler for those that have the same settings."""
+    """One cluster for all scenarios, one event loop, and one scheduler for those that have the same settings."""
 
     def __init__(self, cluster: Cluster, admin: KubeClient) -> None:
         self._cluster = cluster
@@ -57,35 +59,50 @@ class Theatre:
         self._scheduler: SecondScheduler | None = None
         self._called: object = None
 
+    @contextmanager
+    def opened(self) -> Iterator[Self]:
+        with asyncio.Runner() as self._runner:
+            stack = AsyncExitStack()
+            self._store = self._runner.run(self._enter(stack))
+            try:
+                yield self
+                self._stop()
+            finally:
+                self._runner.run(_leave(stack))
+
+    async def _enter(self, stack: AsyncExitStack) -> Store:
+        store = await stack.enter_async_context(open_store(str(self._cluster.kubeconfig()), qps=0))
+        await stack.enter_async_context(_others(store))
+        return store
+
     def play(self, scenario: Scenario) -> None:
-        scheduler = self._start(scenario)
+        stage = KubeStage(self._store, self._start(scenario).url)
         make_namespace(self._admin, scenario.name)
         try:
-            asyncio.run(self._play(scenario, scheduler.url))
+            self._runner.run(Player(stage, scenario).play())
         finally:
+            self._runner.run(stage.clear(scenario.name))
             remove_namespace(self._admin, scenario.name)
 
     def _start(self, scenario: Scenario) -> SecondScheduler:
         called = (scenario.configured, scenario.names)
         if self._scheduler is None or self._called != called:
-            self.stop()
+            self._stop()
             options = [f"--scheduler-name={name}" for name in scenario.names]
-            made = SecondScheduler(self._cluster, self._admin, {**scenario.settings, "validate": True}, options=options)
+            settings = {**scenario.settings, "validate": True}
+            made = SecondScheduler(self._cluster, self._admin, settings, options=options)
             self._scheduler, self._called = made.start(), called
         return self._scheduler
 
-    def stop(self) -> None:
+    def _stop(self) -> None:
         if self._scheduler is not None:
             scheduler, self._scheduler = self._scheduler, None
             scheduler.stop()
 
-    async def _play(self, scenario: Scenario, url: str) -> None:
-        async with open_store(str(self._cluster.kubeconfig()), qps=0) as store, _others(store):
-            stage = KubeStage(store, url)
-            try:
-                await Player(stage, scenario).play()
-            finally:
-                await stage.clear(scenario.name)
+
+async def _leave(stack: AsyncExitStack) -> None:
+    await stack.aclose()
+    await asyncio.sleep(_GOODBYE)
 
 
 class KubeStage:

@@ -19,9 +19,8 @@ def theatre(kube: Cluster) -> Iterator[Theatre]:
     with kube.client() as admin, all_rights(admin), kinds_of_others(admin):
         kube.start_controller_manager()
         kube.start_kwok()
-        stage = Theatre(kube, admin)
-        yield stage
-        stage.stop()
+        with Theatre(kube, admin).opened() as opened:
+            yield opened
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)

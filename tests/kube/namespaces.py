@@ -9,9 +9,9 @@ import httpx
 from tests.kube.client import KubeClient, Refused
 
 
-def make_namespace(admin: KubeClient) -> str:
+def make_namespace(admin: KubeClient, name: str = "") -> str:
     """With the service account that pods need: where controllers run they make it, too, only later."""
-    name = f"test-{uuid4().hex[:8]}"
+    name = name or f"test-{uuid4().hex[:8]}"
     admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
     try:

@@ -91,8 +91,9 @@ class SecondScheduler:
             f"--port={port}",
             *options,
         ]
+        self.url = f"http://127.0.0.1:{port}"
         log = cluster.directory / f"reprieve-{name}.log"
-        self.process = Process(command, log, lambda: _ready(f"http://127.0.0.1:{port}/readyz"))
+        self.process = Process(command, log, lambda: _ready(f"{self.url}/readyz"))
 
     def start(self) -> SecondScheduler:
         self.process.start()

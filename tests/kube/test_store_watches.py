@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from reprieve.kubernetes_plane import open_store
 from reprieve.manifests.kinds import CONFIG_MAPS, EVENTS
 from reprieve.stores.caches import Cache
 from reprieve.stores.kubernetes import requests
 from reprieve.stores.kubernetes.store import KubernetesStore
+from reprieve.stores.kubernetes.watching import ServerWatch
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import WatchEvent
 from tests.kube.client import KubeClient
@@ -214,3 +216,17 @@ def test_a_watch_of_what_has_no_memory_on_the_server(kube: Cluster, namespace: s
         watch.close()
 
     with_store(kube.kubeconfig(), story)
+
+
+def test_a_store_that_closes_leaves_no_watch_behind(kube: Cluster, namespace: str) -> None:
+    """Neither one that nobody has closed, nor one that was told to close and has not come to it."""
+
+    async def story() -> None:
+        async with open_store(str(kube.kubeconfig()), qps=0) as store:
+            watches = [store.watch(CONFIG_MAPS, 0, namespace) for _ in range(2)]
+            await store.create(CONFIG_MAPS, config_map("one", namespace))
+            await until(lambda: all(len(watch) for watch in watches))
+            watches[0].close()
+        assert all(isinstance(watch, ServerWatch) and watch.task and watch.task.done() for watch in watches)
+
+    asyncio.run(story())

@@ -2,21 +2,26 @@
 
 Taken from the folder that `KUBEBUILDER_ASSETS` names, where it is set; else built with Go from the module beside this
 file, once: what was built is kept in a cache folder under a key of everything that it was built from.
+
+Beside that folder, in one of its own, are the definitions of kinds that Kueue and Karmada bring to a cluster. They come
+from their Go modules; nothing of them is built, so that another version of theirs builds no program anew.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 MODULE = Path(__file__).parent
 VERSION = "v1.37.1"
@@ -33,6 +38,34 @@ FLAGS = ("-mod=readonly", "-trimpath", f"-ldflags={_LINKER}")
 # What is built, and the name that it gets.
 BUILDS = ((".", "control-plane"), ("sigs.k8s.io/kwok/cmd/kwok", "kwok"))
 _TELL_EVERY = 200
+
+
+class Definitions(NamedTuple):
+    """A folder of a Go module, at a version with this checksum, in which a project keeps its definitions of kinds."""
+
+    name: str
+    module: str
+    version: str
+    checksum: str
+    folder: str
+
+
+DEFINITIONS = (
+    Definitions(
+        "kueue",
+        "sigs.k8s.io/kueue",
+        "v0.19.0",
+        "h1:5yCu85qsJhvUVVxE0Csw546DDBcRwUXpBEOmEFlws34=",
+        "config/components/crd/bases",
+    ),
+    Definitions(
+        "karmada",
+        "github.com/karmada-io/karmada",
+        "v1.16.0",
+        "h1:RD58HD7xp0+FKDWkJRygBsN/ht3k7gbBZa0xBzWSio4=",
+        "charts/karmada/_crds/bases",
+    ),
+)
 
 
 class CannotProvide(Exception):
@@ -56,14 +89,40 @@ def provide() -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _alone(folder.parent):
         if not _complete(folder):
-            _fill(folder)
+            assets = _assets()
+            _fill(folder, (lambda whole: _take(assets, whole)) if assets else _build)
     return folder
 
 
+def provided_definitions() -> Path | None:
+    """The folder with the definitions of others, one folder for each of them, if they are there already."""
+    folder = _definitions_folder()
+    return folder if folder.is_dir() else None
+
+
+def provide_definitions() -> Path:
+    """The folder with the definitions of others, which are fetched if need be."""
+    folder = _definitions_folder()
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(folder.parent):
+        if not folder.is_dir():
+            _fill(folder, _fetch_definitions)
+    return folder
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reprieve" / "kube"
+
+
 def _folder() -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reprieve" / "kube"
     assets = _assets()
-    return cache / (_key_of_assets(assets) if assets else _key_of_build())
+    return _cache() / (_key_of_assets(assets) if assets else _key_of_build())
+
+
+def _definitions_folder() -> Path:
+    return _cache() / f"definitions-{_key(repr(DEFINITIONS).encode())}"
 
 
 def _assets() -> Path | None:
@@ -110,14 +169,14 @@ def _alone(cache: Path) -> Iterator[None]:
         yield
 
 
-def _fill(folder: Path) -> None:
+def _fill(folder: Path, make: Callable[[Path], None]) -> None:
+    """What is made in a folder appears whole, or not at all."""
     for left_behind in folder.parent.glob(".building-*"):
         shutil.rmtree(left_behind)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
         whole = Path(temporary) / folder.name
         whole.mkdir()
-        assets = _assets()
-        _take(assets, whole) if assets else _build(whole)
+        make(whole)
         shutil.rmtree(folder, ignore_errors=True)
         whole.rename(folder)
 
@@ -157,15 +216,37 @@ def _compile(package: str, target: Path) -> None:
         raise CannotProvide(f"go build {package} failed:\n{''.join(lines[-20:])}")
 
 
-def _go(*arguments: str) -> str:
+def _fetch_definitions(folder: Path) -> None:
+    for wanted in DEFINITIONS:
+        _say(f"Fetching the definitions of {wanted.name} {wanted.version}.")
+        target = folder / wanted.name
+        target.mkdir()
+        for file in sorted((_download(wanted) / wanted.folder).rglob("*.yaml")):
+            # Read and written: in the module cache nobody may write, and that is not to be copied.
+            (target / file.name).write_bytes(file.read_bytes())
+        if not any(target.iterdir()):
+            raise CannotProvide(f"{wanted.module} {wanted.version} has no definitions in {wanted.folder}.")
+
+
+def _download(wanted: Definitions) -> Path:
+    """Where the module is; Go compares it with the checksum database, and this with what is written here."""
+    with tempfile.TemporaryDirectory() as outside:  # in a module Go would want it to be one of the requirements
+        told = _go("mod", "download", "-json", f"{wanted.module}@{wanted.version}", directory=Path(outside))
+    found = json.loads(told)
+    if found.get("Sum") != wanted.checksum:
+        raise CannotProvide(f"{wanted.module} {wanted.version} is not what it was: {found.get('Sum')}.")
+    return Path(found["Dir"])
+
+
+def _go(*arguments: str, directory: Path = MODULE) -> str:
     if shutil.which("go") is None:
         raise CannotProvide(
             "There is no Go to build Kubernetes with. Install it (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a "
             "folder that has etcd and kube-apiserver in it."
         )
-    done = subprocess.run(["go", *arguments], cwd=MODULE, capture_output=True, text=True, check=False)
+    done = subprocess.run(["go", *arguments], cwd=directory, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise CannotProvide(f"go {' '.join(arguments)} failed:\n{done.stderr}")
+        raise CannotProvide(f"go {' '.join(arguments)} failed:\n{done.stderr or done.stdout}")
     return done.stdout
 
 
@@ -173,9 +254,21 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _provide_definitions_too() -> None:
+    """Whoever brings programs along may have no Go, or no network: then only what needs the definitions is left out."""
+    try:
+        provide_definitions()
+    except CannotProvide as reason:
+        if _assets() is None:
+            raise
+        _say(f"Tests that need {' or '.join(each.name for each in DEFINITIONS)} will not run: {reason}")
+
+
 def main() -> int:
     try:
-        print(provide())
+        folder = provide()
+        _provide_definitions_too()
+        print(folder)
     except CannotProvide as reason:
         _say(str(reason))
         return 1

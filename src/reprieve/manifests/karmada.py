@@ -152,7 +152,8 @@ class TargetCluster(meta.Model):
 
 
 class BindingSchedulePriority(meta.Model):
-    """Both are required; what a binding leaves out all the same counts as 0 and Never, and admission says so."""
+    """Both belong to it by the proposal; Karmada's API has only the first one so far. A priority that is left out is 0;
+    a preemption policy that is left out is that of the class of the binding's policy, else Never."""
 
     priority: meta.Int32 | None = None
     preemption_policy: meta.PreemptionPolicy | None = None

@@ -116,6 +116,12 @@ def of_scheduled_binding(binding: ResourceBinding) -> Priority | None:
     return Priority(carried.priority or 0, carried.preemption_policy or "Never") if carried else None
 
 
+def says_whether_it_preempts(binding: ResourceBinding) -> bool:
+    """Whether a binding carries a preemption policy, too."""
+    carried = binding.spec.schedule_priority
+    return carried is not None and carried.preemption_policy is not None
+
+
 def parse_integer(text: str, bits: int) -> int | None:
     """A number as Go reads it: digits and a sign, within so many bits; None otherwise."""
     if not _NUMBER.fullmatch(text):

@@ -263,7 +263,7 @@ CASES = [
         ),
         want="""
         error: bad.yaml: document 1, line 4: ResourceBinding/default/a: $.spec.schedulePriority.preemptionPolicy:
-            missing; allowed: Never, PreemptLowerPriority; Never is used
+            missing; allowed: Never, PreemptLowerPriority; that of its propagation policy's class is used, else Never
         error: bad.yaml: document 2, line 9: ResourceBinding/default/b: $.spec.schedulePriority.priority: missing;
             it must be a whole number of 32 bits; 0 is used
         """,

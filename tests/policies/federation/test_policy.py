@@ -5,9 +5,20 @@ from __future__ import annotations
 import pytest
 
 from reprieve.engine.plan import Plan, StalePlan
+from reprieve.manifests.karmada import POLICY_ANNOTATION
+from reprieve.manifests.loading import load_objects
 from reprieve.planning.result import Decision, decision
-from tests.builders.pods import Dict
-from tests.generators.federations import DUPLICATED, asked, binding, cluster, decided, policy_of, weighted
+from tests.builders.pods import Dict, priority_class
+from tests.generators.federations import (
+    DUPLICATED,
+    asked,
+    binding,
+    cluster,
+    decided,
+    policy_of,
+    propagation_policy,
+    weighted,
+)
 
 HIGH = binding("high", priority=10, cpu="5")
 
@@ -43,6 +54,41 @@ def test_a_binding_that_may_not_preempt_stays_pending(preemptor: Dict, gates: di
     assert (made.outcome, made.victims) == ("Unschedulable", [])
     assert want in made.message
     assert decision(made).obstacles == {"m1": "insufficient resources: it is short of 5 cpu for 1 replica"}
+
+
+def of_karmada() -> list[Dict]:
+    """A binding as a real Karmada has it, whose API has a field for the priority only, and the policy that made it."""
+    high = binding("high", priority=10, policy=None, cpu="5")
+    high["metadata"]["annotations"] = {POLICY_ANNOTATION: "urgent"}
+    policy = propagation_policy("urgent", source="KubePriorityClass", class_name="urgent")
+    policy["metadata"]["namespace"] = "default"
+    return [high, policy]
+
+
+@pytest.mark.parametrize(
+    ("said", "gates", "victims"),
+    [
+        ("PreemptLowerPriority", None, ["low"]),
+        ("Never", None, []),
+        ("PreemptLowerPriority", {"PriorityBasedPreemptiveScheduling": True}, []),
+    ],
+)
+def test_whether_it_preempts_is_looked_up_where_its_priority_alone_is_carried(
+    said: str, gates: dict[str, bool] | None, victims: list[str]
+) -> None:
+    """Its priority stays the one that it carries."""
+    urgent = {**priority_class("urgent", -5), "preemptionPolicy": said}
+    world = policy_of(cluster(used="10"), on("low", 0, "5"), *of_karmada(), urgent, gates=gates)
+    assert units(decided(world, "high")) == victims
+    assert asked(world, "high").priority == 10
+
+
+def test_a_class_that_changes_changes_whether_it_preempts() -> None:
+    world = policy_of(cluster(used="10"), on("low", 0, "5"), *of_karmada())
+    assert units(decided(world, "high")) == []
+    (urgent,) = load_objects([priority_class("urgent", 10)]).objects
+    world.world.put(urgent)
+    assert units(decided(world, "high")) == ["low"]
 
 
 def test_a_cluster_scoped_binding_neither_preempts_nor_makes_way() -> None:

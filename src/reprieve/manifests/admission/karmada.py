@@ -148,7 +148,9 @@ def _check_carried(path: str, carried: karmada.BindingSchedulePriority) -> Itera
     if carried.priority is None:
         yield Finding(f"{path}.priority", "missing", "it must be a whole number of 32 bits; 0 is used")
     if carried.preemption_policy is None:
-        right = f"{one_of(('Never', 'PreemptLowerPriority'))}; Never is used"
+        right = (
+            f"{one_of(('Never', 'PreemptLowerPriority'))}; that of its propagation policy's class is used, else Never"
+        )
         yield Finding(f"{path}.preemptionPolicy", "missing", right)
 
 

@@ -17,7 +17,7 @@ from reprieve.engine.clusters import ClusterLedger, less, smaller
 from reprieve.manifests.core import Controller, Job
 from reprieve.manifests.karmada import Cluster, PropagationPolicy, ResourceBinding
 from reprieve.manifests.pods import Pod
-from reprieve.manifests.priorities import Priority, of_scheduled_binding
+from reprieve.manifests.priorities import Priority, of_scheduled_binding, says_whether_it_preempts
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import UnitName
 from reprieve.model.resources import NOTHING, Resources
@@ -28,7 +28,7 @@ from reprieve.policies.federation.rules import TakesPart
 from reprieve.world import Change, World
 
 _RESOLVING = (PriorityClass, PropagationPolicy, Controller, Job, Pod)
-"""What bindings that carry no priority yet take theirs from."""
+"""What bindings take their priority from that do not carry it yet, or not all of it."""
 
 
 Held = dict[str, Resources]
@@ -115,12 +115,20 @@ class Federation:
         self._add(self._read(binding), sort=True)
 
     def _read(self, binding: ResourceBinding) -> BindingFacts:
+        return BindingFacts(binding, self._priority(binding), self.world.created(binding))
+
+    def _priority(self, binding: ResourceBinding) -> Priority:
+        """Once a binding carries its priority, that is what counts. Karmada's own API has no field for the preemption
+        policy beside it, and drops what is written there: that is looked up for as long as it is not carried."""
         carried = of_scheduled_binding(binding)
-        return BindingFacts(binding, carried or self._resolve(binding), self.world.created(binding))
+        if carried is None:
+            return self._resolve(binding)
+        if says_whether_it_preempts(binding):
+            return carried
+        return carried._replace(preemption_policy=self._resolve(binding).preemption_policy)
 
     def _resolve(self, binding: ResourceBinding) -> Priority:
-        """What the policy that made a binding says, with the gate on. Once a binding carries its priority, that is what
-        counts."""
+        """What the policy that made a binding says, with the gate on."""
         if not self._resolves:
             return Priority(0, "Never")
         self._unresolved.add(unit_of(binding))

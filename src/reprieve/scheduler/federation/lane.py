@@ -3,7 +3,14 @@
 from typing import Any
 
 from reprieve.engine.holds import HOLD_ANNOTATION
-from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, CLUSTERS
+from reprieve.manifests.kinds import (
+    BINDINGS,
+    CLUSTER_BINDINGS,
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTERS,
+    PRIORITY_CLASSES,
+    PROPAGATION_POLICIES,
+)
 from reprieve.model.conditions import has_condition
 from reprieve.policies.federation.bindings import FINISHED
 from reprieve.scheduler.context import annotations_of
@@ -14,9 +21,13 @@ from reprieve.scheduler.mirror import Seen
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 
+_HELPING = (CLUSTERS, PRIORITY_CLASSES, PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES)
+"""Where there is room, and who may preempt."""
+
 
 class BindingLane(Lane):
-    """Puts bindings into the queue as they change; all of them are woken when a cluster changes or is left."""
+    """Puts bindings into the queue as they change; all of them are woken when a cluster changes or is left, or when
+    another policy or class may let them preempt."""
 
     kinds = frozenset({BINDINGS.kind, CLUSTER_BINDINGS.kind})
 
@@ -43,7 +54,7 @@ class BindingLane(Lane):
     async def react(self, seen: Seen) -> None:
         if seen.resource in (BINDINGS, CLUSTER_BINDINGS):
             self._binding(seen)
-        elif seen.resource == CLUSTERS:
+        elif seen.resource in _HELPING:
             self._stirred = True
 
     def _binding(self, seen: Seen) -> None:

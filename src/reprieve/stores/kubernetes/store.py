@@ -59,6 +59,7 @@ class KubernetesStore:
         self.discovery = Discovery(requests)
         self._dry_run = False
         self._listed: set[Resource] = set()
+        self._watching: set[asyncio.Task[None]] = set()
         self.forbidden: set[Resource] = set()
         """Kinds that we turned out to have no right to list."""
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
@@ -70,6 +71,11 @@ class KubernetesStore:
         return other
 
     async def close(self) -> None:
+        """Watches end first: whoever reads from a connection that is closed under it never closes its own end."""
+        tasks = list(self._watching)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._requests.close()
 
     # Reading
@@ -121,9 +127,13 @@ class KubernetesStore:
         follower = Follower(self._requests, self.discovery, resource, namespace)
         work = _later(watch) if resource in self.forbidden else follower.run(watch, since)
         watch.task = asyncio.create_task(work, name=f"watch {resource}")
+        self._watching.add(watch.task)
+        watch.task.add_done_callback(self._watching.discard)
         return watch
 
     async def get(self, resource: Resource, name: str, namespace: str = "") -> Record:
+        if resource is EVENTS:  # where they are written, so that the right to one API is enough
+            return record(EVENTS, EVENTS.api_version, await self._send("GET", events.path(namespace, name)))
         return await self._write("GET", resource, namespace, name)
 
     # Writing

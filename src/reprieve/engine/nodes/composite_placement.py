@@ -4,6 +4,9 @@ Groups are placed one after the other, each as a gang of its own, in a trial ins
 its pods leaves nothing behind. First each group gets what it needs, and only then anybody more: a pod too many in one
 group must not be what another group lacks. A group that asks for one topology domain gets the best of those in its
 parent's. Where too few groups find a place in one order, other orders are tried: the largest first, the smallest first.
+
+Who is asked for what the tree needs, and no more, gets just as many groups as it needs, each with as many pods as it
+needs; whoever else can come is placed beside these afterwards (`place_more`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,12 +34,16 @@ class GroupPlacer(GangPlacer):
 class CompositePlacer(GangPlacer):
     """Places a composite group. To whoever asks it is a gang like any other, of which enough are placed or none."""
 
-    def place(self, trial: Trial, rules: Rules, wanted: int | None = None) -> int:  # noqa: ARG002 - whole groups
-        """Place as many members as can be; tells how many, or how far it got where nobody is placed after all."""
+    _only_needed = False
+
+    def place(self, trial: Trial, rules: Rules, wanted: int | None = None) -> int:
+        """Place as many members as can be, or, where a number of them is wanted, what the tree needs: whole groups go by
+        no number. Tells how many were placed, or how far it got where nobody is placed after all."""
+        self._only_needed = wanted is not None
         best = furthest = chosen = 0
         for number in range(_ORDERS):
             enough, placed = self._try(trial, rules, number)
-            if enough and placed == len(self.gang.members):
+            if enough and (self._only_needed or placed == len(self.gang.members)):
                 return placed
             furthest = max(furthest, placed)
             if enough and placed > best:
@@ -46,14 +53,20 @@ class CompositePlacer(GangPlacer):
         trial.undo()
         return min(furthest, self.gang.required - 1)
 
-    def most(self, rules: Sequence[NodeRule], wanted: int | None = None) -> int:  # noqa: ARG002 - whole groups
+    def most(self, rules: Sequence[NodeRule], wanted: int | None = None) -> int:
         with Trial(self.table) as trial:
-            return self.place(trial, rules)
+            return self.place(trial, rules, wanted)
+
+    def place_more(self, trial: Trial, rules: Rules) -> None:
+        """Beside what the tree needs: more groups, each with what it needs or not at all, then more pods of them all."""
+        self._only_needed = False
+        self._add_groups(trial, self.gang, self.domain, rules)
+        self._fill(trial, self.gang, self.domain, rules)
 
     def _try(self, trial: Trial, rules: Rules, order: int) -> tuple[bool, int]:
         trial.undo()
         enough = self._place_below(trial, self.gang, self.domain, rules, order)
-        if enough:
+        if enough and not self._only_needed:
             self._fill(trial, self.gang, self.domain, rules)
         return enough, len(trial.placed)
 
@@ -75,7 +88,14 @@ class CompositePlacer(GangPlacer):
     def _place_below(self, trial: Trial, gang: Gang, domain: Mask, rules: Rules, order: int) -> bool:
         """Place the groups below a composite group; whether enough of them have what they need."""
         groups = sorted(gang.groups, key=lambda group: self._rank(group, order))
-        there = sum(self._place_group(trial, group, domain, rules, order) for group in groups)
+        if not self._only_needed:
+            there = sum(self._place_group(trial, group, domain, rules, order) for group in groups)
+            return there >= gang.required_groups
+        there = sum(not group.required for group in groups)
+        for group in groups:
+            if there >= gang.required_groups:
+                break
+            there += group.required > 0 and self._place_group(trial, group, domain, rules, order)
         return there >= gang.required_groups
 
     def _place_group(self, trial: Trial, group: Gang, domain: Mask, rules: Rules, order: int) -> bool:
@@ -108,14 +128,25 @@ class CompositePlacer(GangPlacer):
         needed = group._replace(members=group.members[: group.required])
         if self._place_pods(attempt, needed, nodes, rules) >= group.required:
             return True
-        return self._place_pods(attempt, group, nodes, rules) >= group.required
+        return self._place_pods(attempt, group, nodes, rules, group.required) >= group.required
 
-    def _place_pods(self, attempt: Trial, group: Gang, nodes: Mask, rules: Rules) -> int:
+    def _place_pods(self, attempt: Trial, group: Gang, nodes: Mask, rules: Rules, wanted: int | None = None) -> int:
         if not group.members:
             return 0
-        return GroupPlacer(self._ledger, group, nodes, self.gang.members).place(attempt, rules)
+        return GroupPlacer(self._ledger, group, nodes, self.gang.members).place(attempt, rules, wanted)
 
     # Then all the others
+
+    def _add_groups(self, trial: Trial, gang: Gang, domain: Mask, rules: Rules) -> None:
+        """Groups that are not there yet and that the tree can do without, the oldest first."""
+        for group in sorted(gang.groups, key=lambda group: self._rank(group, 0)):
+            if group.required and not any(facts.key in trial.placed for facts in group.members):
+                self._only_needed = True
+                self._place_group(trial, group, domain, rules, 0)
+                self._only_needed = False
+            if group.groups:
+                for nodes in self._domains(group, domain, trial):
+                    self._add_groups(trial, group, nodes, rules)
 
     def _fill(self, trial: Trial, gang: Gang, domain: Mask, rules: Rules) -> None:
         """Those that groups can do without, beside the others of their group."""

@@ -4,7 +4,7 @@ was missed. It reads manifests and answers alone, and knows nothing of the engin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from tests.builders.pods import Dict
@@ -238,7 +238,7 @@ def _close(given: dict[str, int], weights: dict[str, int], replicas: int) -> boo
     """Whether shares go by weight: a heavier cluster never has less than a lighter one."""
     ordered = sorted(given, key=lambda name: weights[name])
     return sum(given.values()) == replicas and all(
-        given[light] <= given[heavy] + 1 for light, heavy in zip(ordered, ordered[1:], strict=False)
+        given[light] <= given[heavy] + 1 for light, heavy in pairwise(ordered)
     )
 
 

@@ -98,7 +98,7 @@ class NaiveTree:
 
     def lowest_enough(self, below: int) -> int | None:
         """The lowest priority such that what the tree needs can be placed with nobody above it gone."""
-        priorities = {pod["spec"]["priority"] for pod in self.others.values()}
+        priorities: set[int] = {pod["spec"]["priority"] for pod in self.others.values()}
         for limit in sorted(priority for priority in priorities if priority < below):
             if self.can_be_placed(name for name, pod in self.others.items() if pod["spec"]["priority"] <= limit):
                 return limit

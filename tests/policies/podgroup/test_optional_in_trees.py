@@ -80,8 +80,8 @@ def random_tree(seed: int) -> list[Dict]:
     deep = names[: random.randint(1, len(names) - 1)] if random.random() < 0.4 else ""
     objects.append(composite("top", random.randint(1, len(names) - len(deep) + bool(deep))))
     if deep:
-        above = {"parentCompositePodGroupName": "top"}
-        objects.append(composite("mid", random.choice([None, *range(1, len(deep) + 1)]), **above))
+        least = random.choice([None, *range(1, len(deep) + 1)])
+        objects.append(composite("mid", least, parentCompositePodGroupName="top"))
     limit = random.choice((None, None, 10, 30, 50))
     for name in names:
         size, cpu = random.randint(1, 3), random.randint(1, 2)

@@ -42,8 +42,8 @@ class CompositePlacer(GangPlacer):
     _only_needed = False
 
     def place(self, trial: Trial, rules: Rules, wanted: int | None = None) -> int:
-        """Place as many members as can be, or, where a number of them is wanted, what the tree needs: whole groups go by
-        no number. Tells how many were placed, or how far it got where nobody is placed after all."""
+        """Place as many members as can be, or, where a number of them is wanted, what the tree needs: groups go by no
+        number. Tells how many were placed, or how far it got where nobody is placed after all."""
         self._only_needed = wanted is not None
         best = furthest = chosen = 0
         for number in range(_ORDERS):
@@ -64,13 +64,13 @@ class CompositePlacer(GangPlacer):
             return self.place(trial, rules, wanted)
 
     def place_more(self, trial: Trial, rules: Rules) -> None:
-        """Beside what the tree needs: more groups, each with what it needs or not at all, then more pods of them all."""
+        """Beside what the tree needs: more groups, each with what it needs or not at all, then more pods of all."""
         self._add_groups(trial, self.gang, self.domain, rules)
         self._fill(trial, self.gang, self.domain, rules)
 
     def _together(self, trial: Trial, rules: Rules) -> int:
-        """What the tree needs as one gang, whichever groups that is: where one group after the other leads nowhere, some
-        pods may have to make room for those of another group."""
+        """What the tree needs as one gang, whichever groups that is: where one group after the other leads nowhere,
+        some pods may have to make room for those of another group."""
         if _asks_for_domains(self.gang) or self.gang.required > _MOST_TOGETHER:
             return 0
         for pods in islice(_ways(self.gang), _MOST_WAYS):
@@ -156,9 +156,9 @@ class CompositePlacer(GangPlacer):
     def _add_groups(self, trial: Trial, gang: Gang, domain: Mask, rules: Rules) -> None:
         """Groups that are not there yet and that the tree can do without, the oldest first."""
         for group in sorted(gang.groups, key=lambda group: self._rank(group, 0)):
-            if group.required and not any(facts.key in trial.placed for facts in group.members):
-                if not self._place_group(trial, group, domain, rules, 0):
-                    continue
+            absent = group.required and not any(facts.key in trial.placed for facts in group.members)
+            if absent and not self._place_group(trial, group, domain, rules, 0):
+                continue
             for nodes in self._domains(group, domain, trial) if group.groups else ():
                 self._add_groups(trial, group, nodes, rules)
 

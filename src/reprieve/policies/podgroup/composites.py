@@ -5,8 +5,8 @@
 2. A composite group without a gang (basic) lets the groups below it go their own ways. Below a gang it counts as there
    with one of them.
 3. Groups that have what they need already count; groups without pods do not.
-4. Groups above `minGroupCount` and pods above `minCount` are optional, as those of a single group are. A group without a
-   gang of its own is there with one pod.
+4. Groups above `minGroupCount` and pods above `minCount` are optional, as those of a single group are. A group without
+   a gang of its own is there with one pod.
 """
 
 from collections.abc import Sequence

@@ -159,6 +159,8 @@ def test_a_suspended_binding_is_neither_scheduled_nor_does_it_preempt_until_it_i
             "ResourceBinding/default/important is not scheduled, and preempts nobody: "
             "it is suspended (spec.suspension.scheduling)."
         )
+        story = plane.plane.history.story("ResourceBinding/default/important")
+        assert [(line["step"], line["cause"]) for line in story] == [("held", said["message"])]
         await plane.change(BINDINGS, "important", {"spec": {"suspension": {"scheduling": False}}})
         await plane.passes(60)
         record = await plane.store.get(BINDINGS, "important", "default")

@@ -42,6 +42,10 @@ def _suspended(record: Record, facts: BindingFacts) -> Said | None:
 
 
 async def tell(context: Context, record: Record, names: Container[str]) -> None:
-    """Write it, where there is anything."""
-    if (said := untold(record, names)) is not None:
-        await say(context, record, *said)
+    """Write it, where there is anything. Nobody decides about what is suspended: so that is its story, too."""
+    said = untold(record, names)
+    if said is None:
+        return
+    await say(context, record, *said)
+    if said[1] == SUSPENDED:
+        context.log.history.note(record.unit, "held", said[2], uid=record.uid)

@@ -71,7 +71,9 @@ def as_the_server_prints(item: dict[str, Any]) -> dict[str, Any]:
         "managedFields": [{"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:labels": {".": {}}}}}],
     }
     spec = {**item["spec"], "tolerations": None, "nodeSelector": None, "affinity": None, "restartPolicy": "Always"}
-    spec["containers"] = [{**part, "image": "x:1", "ports": None, "env": None} for part in spec["containers"]]
+    spec["containers"] = [
+        {**part, "imagePullPolicy": "Always", "ports": None, "env": None} for part in spec["containers"]
+    ]
     status = {**item["status"], "conditions": None, "podIP": "10.0.0.1", "qosClass": "Burstable"}
     return {**item, "metadata": {**item["metadata"], **extra}, "spec": spec, "status": status}
 

@@ -4,7 +4,7 @@ was missed. It reads manifests and answers alone, and knows nothing of the engin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from tests.builders.pods import Dict
@@ -37,6 +37,19 @@ def judge(objects: list[Dict], preemptor: str, decision: Dict) -> Verdict:
     legal += [f"{seat} may not be asked" for seat in evicted if seat not in case.candidates]
     legal += case.wrong_place(decision, evicted)
     return Verdict(legal, case.too_many(evicted), [])
+
+
+def lawful(objects: list[Dict], preemptor: str, decision: Dict) -> list[str]:
+    """What is wrong with a preemption in a world that is too large to try everything: with who was asked, with the
+    place, and with anybody without whose leaving the clusters of that place would have had room enough, too."""
+    case, evicted = _Case(objects, preemptor), _evicted(decision)
+    wrong = [f"{seat} may not be asked" for seat in evicted if seat not in case.candidates]
+    wrong += case.wrong_share(decision)
+    wrong += [] if case.holds(decision, evicted) else ["there is no room for it"]
+    for seat in evicted:
+        if case.holds(decision, [other for other in evicted if other != seat]):
+            wrong.append(f"{seat} could have stayed")
+    return wrong
 
 
 def _evicted(decision: Dict) -> list[Seat]:
@@ -184,6 +197,25 @@ class _Case:
             wrong.append(f"{given} breaks a constraint")
         return wrong
 
+    def holds(self, decision: Dict, gone: list[Seat]) -> bool:
+        """Whether the clusters of the place that was given have room, each for its share, or together."""
+        given = self._given(decision)
+        rooms = self.rooms(list(given), gone)
+        if self.static or self.scheduling["replicaSchedulingType"] == "Duplicated":
+            return self._holds(rooms, given)
+        return all(rooms.values()) and sum(rooms.values()) >= self.missing
+
+    def wrong_share(self, decision: Dict) -> list[str]:
+        """What of the place that was given the constraints or the weights forbid, or too few replicas."""
+        given = self._given(decision)
+        wrong = [] if self.static or self.spread(list(given)) else [f"{given} breaks a constraint"]
+        whole = self.scheduling["replicaSchedulingType"] == "Duplicated" or sum(given.values()) == self.replicas
+        wrong += [] if whole else [f"{given} are not {self.replicas} replicas"]
+        if self.static:  # whoever got a share got it by weight among those who did; others may have been too light
+            weights = self._weights(list(given))
+            wrong += [] if _close(given, weights, self.replicas) else [f"{given} is not what the weights say"]
+        return wrong
+
     def _given(self, decision: Dict) -> dict[str, int]:
         (text,) = decision["placement"].values()
         parts = [part.partition("=") for part in text.split(",")]
@@ -200,6 +232,14 @@ class _Case:
 
 def _same(one: dict[str, int], other: dict[str, int]) -> bool:
     return all(one.get(name, 0) == other.get(name, 0) for name in {*one, *other})
+
+
+def _close(given: dict[str, int], weights: dict[str, int], replicas: int) -> bool:
+    """Whether shares go by weight: a heavier cluster never has less than a lighter one."""
+    ordered = sorted(given, key=lambda name: weights[name])
+    return sum(given.values()) == replicas and all(
+        given[light] <= given[heavy] + 1 for light, heavy in pairwise(ordered)
+    )
 
 
 def _name(binding: Dict) -> str:

@@ -23,6 +23,7 @@ def scores(cluster: Cluster, pod: Dict, names: list[str]) -> dict[str, int]:
         (2, neighbours(cluster, pod, names)),
         (1, {name: least_allocated(cluster, pod, name) for name in names}),
         (1, {name: balanced(cluster, pod, name) for name in names}),
+        (1, {name: images(cluster, pod, name) for name in names}),
     ]
     return {name: sum(weight * given[name] for weight, given in parts) for name in names}
 
@@ -50,6 +51,26 @@ def balanced(cluster: Cluster, pod: Dict, name: str) -> int:
         taken = sum(requests(each).get(resource, 0) for each in [*cluster.running.get(name, []), pod])
         shares.append(min(taken / has[resource], 1.0) if has.get(resource) else 0.0)
     return int((1 - abs(shares[0] - shares[1]) / 2) * 100)
+
+
+def images(cluster: Cluster, pod: Dict, name: str) -> int:
+    """By what is on the node, image after image of the pod."""
+    spec = pod["spec"]
+    wanted = [container.get("image", "") for container in spec.get("initContainers", []) + spec["containers"]]
+    wanted += [volume["image"]["reference"] for volume in spec.get("volumes", []) if "image" in volume]
+    found = 0
+    for image in wanted:
+        tagged = image if ":" in image.split("/")[-1] else image + ":latest"
+        sizes = {node: size for node in cluster.nodes for size in [_size_on(cluster, node, tagged)] if size is not None}
+        if name in sizes:
+            found += int(max(sizes.values()) * (len(sizes) / len(cluster.nodes)))
+    low, high = 23 * 1024 * 1024, 1000 * 1024 * 1024 * len(wanted)
+    return 100 * (min(max(found, low), high) - low) // (high - low)
+
+
+def _size_on(cluster: Cluster, node: str, image: str) -> int | None:
+    listed = cluster.nodes[node]["status"].get("images", [])
+    return max((each.get("sizeBytes", 0) for each in listed if image in each["names"]), default=None)
 
 
 def taints(cluster: Cluster, pod: Dict, names: list[str]) -> dict[str, int]:

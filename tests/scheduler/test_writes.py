@@ -92,6 +92,9 @@ def test_what_is_refused_is_taken_back_and_counted_until_somebody_asks() -> None
             await writes.finish()
         assert done == ["taken back"] * 2
         assert (writes.failures("a"), writes.failures("a"), writes.failures("b")) == (2, 0, 0)
+        await writes.carry_out(["a"], takes(1, done, fails=Conflict("no")), takes(0, done))
+        await writes.finish()
+        assert writes.failures("a") == 3  # that somebody has heard of the others makes it no better
 
     virtually(story)
 

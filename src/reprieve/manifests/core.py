@@ -28,9 +28,17 @@ class NodeSpec(Model):
     taints: tuple[Taint, ...] = ()
 
 
+class NodeImage(Model):
+    """A container image that a node has, with all of its names."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
 class NodeStatus(Model):
     capacity: Resources = NOTHING
     allocatable: Resources = NOTHING
+    images: tuple[NodeImage, ...] = ()
     conditions: tuple[Condition, ...] = ()
 
 

@@ -101,6 +101,7 @@ class ContainerPort(meta.Model):
 
 class Container(meta.Model):
     name: str
+    image: str = ""
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: Literal["Always", "OnFailure", "Never"] | None = None
@@ -114,6 +115,12 @@ class InlineCsiVolume(meta.Model):
     driver: str
 
 
+class ImageVolume(meta.Model):
+    """The files of an image as a volume."""
+
+    reference: str = ""
+
+
 class Volume(meta.Model):
     """One of a pod's volumes. Of kinds that matter to no scheduler only the name is read."""
 
@@ -122,6 +129,7 @@ class Volume(meta.Model):
     ephemeral: dict[str, Any] | None = None
     """It gets a claim of its own, named after the pod and the volume."""
     csi: InlineCsiVolume | None = None
+    image: ImageVolume | None = None
     # Disks that a pod names itself, of which two pods may not use the same one.
     gce_persistent_disk: dict[str, Any] | None = None
     aws_elastic_block_store: dict[str, Any] | None = None

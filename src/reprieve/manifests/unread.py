@@ -11,7 +11,7 @@ _NAMES: dict[type, str] = {
     meta.Taint: "timeAdded",
     meta.Reference: "apiGroup resourceVersion fieldPath",
     pods.Container: """
-        image imagePullPolicy command args workingDir env envFrom volumeMounts volumeDevices livenessProbe
+        imagePullPolicy command args workingDir env envFrom volumeMounts volumeDevices livenessProbe
         readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy securityContext stdin
         stdinOnce tty resizePolicy restartPolicyRules
     """,
@@ -28,10 +28,11 @@ _NAMES: dict[type, str] = {
         ephemeralContainerStatuses resize resources allocatedResources resourceClaimStatuses extendedResourceClaimStatus
     """,
     pods.Volume: """
-        emptyDir hostPath secret configMap projected downwardAPI image nfs gitRepo azureDisk azureFile cephfs cinder fc
+        emptyDir hostPath secret configMap projected downwardAPI nfs gitRepo azureDisk azureFile cephfs cinder fc
         flexVolume flocker glusterfs photonPersistentDisk portworxVolume quobyte scaleIO storageos vsphereVolume
     """,
     pods.ClaimVolume: "readOnly",
+    pods.ImageVolume: "pullPolicy",
     pods.InlineCsiVolume: "fsType nodePublishSecretRef readOnly volumeAttributes",
     pods.PodResourceClaim: "resourceClaimName resourceClaimTemplateName",
     storage.ClaimSpec: "resources selector volumeMode dataSource dataSourceRef volumeAttributesClassName",
@@ -53,7 +54,7 @@ _NAMES: dict[type, str] = {
     storage.NodeDriver: "nodeID topologyKeys",
     core.NodeSpec: "podCIDR podCIDRs providerID configSource externalID",
     core.NodeStatus: """
-        addresses nodeInfo images daemonEndpoints volumesAttached volumesInUse phase config runtimeHandlers features
+        addresses nodeInfo daemonEndpoints volumesAttached volumesInUse phase config runtimeHandlers features
         declaredFeatures
     """,
     core.Namespace: "spec status",

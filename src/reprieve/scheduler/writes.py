@@ -19,6 +19,7 @@ from reprieve.stores.errors import Conflict, NotFound, StoreError, TooManyReques
 _log = logging.getLogger(__name__)
 
 Work = Callable[[], Awaitable[None]]
+_MOST_REMEMBERED = 10_000
 _PATIENCE = 1.0
 """Seconds after which a write whose answer was lost has arrived, or never will."""
 
@@ -33,6 +34,9 @@ class Writes:
         self._busy: dict[str, int] = {}
         self._passed_over: dict[str, dict[str, Callable[[], None]]] = {}
         self._failures: dict[str, int] = {}
+        """How often in a row the store has refused what was decided for a unit."""
+        self._unheard: set[str] = set()
+        """Units of which nobody knows yet that the last time was such a one."""
 
     @property
     def in_parallel(self) -> bool:
@@ -51,8 +55,11 @@ class Writes:
         self._passed_over.setdefault(unit, {})[whose or unit] = again
 
     def failures(self, unit: str) -> int:
-        """How often in a row the store has refused what was decided for a unit, when nobody has asked since."""
-        return self._failures.pop(unit, 0)
+        """How often in a row the store has refused what was decided for a unit; none, when somebody has asked since."""
+        if unit not in self._unheard:
+            return 0
+        self._unheard.discard(unit)
+        return self._failures.get(unit, 0)
 
     async def carry_out(self, units: Iterable[str], work: Work, take_back: Work) -> None:
         """Do it, or have it done; `take_back` is called when the store refuses. The first unit is tried again."""
@@ -68,11 +75,12 @@ class Writes:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     async def _do(self, units: list[str], work: Work, take_back: Work) -> None:
-        before = self._failures.pop(units[0], 0)
         try:
             await work()
+            self._failures.pop(units[0], None)
+            self._unheard.discard(units[0])
         except Exception as error:
-            self._failures[units[0]] = before + 1
+            self._refused(units[0])
             _tell(units[0], error)
             if isinstance(error, Unavailable):
                 await asyncio.sleep(_PATIENCE)
@@ -80,6 +88,13 @@ class Writes:
         finally:
             for unit in units:
                 self._over(unit)
+
+    def _refused(self, unit: str) -> None:
+        if len(self._failures) >= _MOST_REMEMBERED:  # most of them are gone by then
+            self._failures.clear()
+            self._unheard.clear()
+        self._failures[unit] = self._failures.get(unit, 0) + 1
+        self._unheard.add(unit)
 
     def _over(self, unit: str) -> None:
         self._busy[unit] -= 1

@@ -21,6 +21,8 @@ from tests.reference.cluster import REQUIRED, read
 from tests.reference.scores import PREFERRED, scores
 
 EXAMPLES = int(os.environ.get("SCORE_EXAMPLES", "300"))
+IMAGES = ["registry:5000/web", "registry:5000/web:v2", "db:latest", "tool"]
+MIB = 2**20
 ALL = frozenset(("affinity", "anti-affinity", "spread", "namespaces"))
 
 
@@ -52,7 +54,16 @@ class Maker(Wishes):
             for _ in range(random.choice([0, 0, 1, 2]))
         ]
         sizes = {"cpu": str(random.randint(2, 9)), "memory": f"{random.randint(1, 9)}Gi", "pods": "110"}
-        return builders.node(name, labels=labels, taints=taints or None, requests=sizes)
+        made = builders.node(name, labels=labels, taints=taints or None, requests=sizes)
+        made["status"]["images"] = [self.image() for _ in range(random.choice([0, 0, 1, 3]))]
+        return made
+
+    def image(self) -> Dict:
+        """Nodes write tags out; an image may have several names, and be of another size elsewhere."""
+        random = self.random
+        names = [image if ":" in image.rsplit("/", maxsplit=1)[-1] else f"{image}:latest" for image in IMAGES]
+        sizes = [5, 30, 400, 900, 3000]
+        return {"names": random.sample(names, random.randint(0, 2)), "sizeBytes": random.choice(sizes) * MIB + 7}
 
     def pod(self, name: str, node: str) -> Dict:
         random = self.random
@@ -68,13 +79,17 @@ class Maker(Wishes):
             spec["schedulingGroup"] = {"podGroupName": "team"}
         labels = {"app": random.choice(["web", "db"]), "tier": random.choice("12")}
         leaving = "2026-01-01T11:59:00Z" if node and random.random() < 0.15 else None
+        containers = [{**builders.container(requests=asked), "image": random.choice(IMAGES)}]
+        containers += [{"name": "beside", "image": random.choice(IMAGES)}] * random.choice([0, 0, 1])
+        spec["initContainers"] = [{"name": "first", "image": random.choice(IMAGES)}] * random.choice([0, 0, 1])
+        spec["volumes"] = [{"name": "v", "image": {"reference": random.choice(IMAGES)}}] * random.choice([0, 0, 1])
         return builders.pod(
             name,
             node=node or None,
             namespace="default" if "schedulingGroup" in spec else random.choice(["default", "default", "other"]),
             labels=labels,
             deleted=leaving,
-            containers=[builders.container(requests=asked)],
+            containers=containers,
             spec=spec,
         )
 

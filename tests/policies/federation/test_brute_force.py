@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 import reprieve
 from tests.builders.pods import Dict
 from tests.generators.federations import DIVIDED, DUPLICATED, GATES, binding, cluster, decided, policy_of, weighted
-from tests.reference.bindings import judge
+from tests.reference.bindings import judge, lawful
 
 WORLDS = int(os.environ.get("BINDING_WORLDS", "400"))
 PREEMPTOR = "ResourceBinding/default/high"
@@ -117,6 +118,63 @@ def test_answers_are_legal_minimal_and_complete() -> None:
         wrong += [f"world {seed}: {text}" for found in verdict for text in found]
     assert not wrong, wrong[:5]
     assert min(outcomes.values()) > WORLDS // 20, outcomes
+
+
+LARGE = {
+    "clusters": [{"spreadByField": "cluster", "minGroups": 20, "maxGroups": 40}],
+    "regions": [{"spreadByField": "region", "minGroups": 2, "maxGroups": 4}],
+    "both": [
+        {"spreadByField": "region", "minGroups": 3, "maxGroups": 8},
+        {"spreadByField": "cluster", "minGroups": 6, "maxGroups": 12},
+    ],
+    "hopeless": [
+        {"spreadByField": "region", "minGroups": 3, "maxGroups": 3},
+        {"spreadByField": "cluster", "minGroups": 60, "maxGroups": 80},
+    ],
+}
+
+
+def large_world(
+    chance: random.Random, clusters: int, bindings: int, scheduling: Dict, spread: list[Dict]
+) -> list[Dict]:
+    """Full clusters in ten regions, and one with many replicas that waits."""
+    names = [f"m{number:03}" for number in range(clusters)]
+    used = {name: {"cpu": 0, "gpu": 0} for name in names}
+    others = [_resident(chance, number, names, used) for number in range(bindings)]
+    sizes = {name: str(used[name]["cpu"] + chance.randint(0, 1)) for name in names}
+    members = [
+        cluster(name, cpu=sizes[name], used=str(used[name]["cpu"]), region=f"r{number % 10}")
+        for number, name in enumerate(names)
+    ]
+    replicas = 1 if scheduling is DUPLICATED else 30
+    return [
+        *members,
+        *others,
+        binding("high", priority=9, replicas=replicas, scheduling=scheduling, spread=spread, cpu="4"),
+    ]
+
+
+@pytest.mark.parametrize("spread", LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize("style", ["aggregated", "dynamic", "duplicated", "static"])
+def test_among_many_clusters_answers_are_legal_minimal_for_their_placement_and_soon_there(
+    style: str, spread: list[Dict]
+) -> None:
+    weights = weighted(*((f"m{number:03}", 1 + number % 3) for number in range(100)))
+    scheduling = {"aggregated": DIVIDED, "dynamic": weighted(), "duplicated": DUPLICATED, "static": weights}[style]
+    objects = large_world(random.Random(1), 100, 1000, scheduling, spread)  # noqa: S311
+    policy = policy_of(*objects)
+    policy.federation.refresh()
+    began = time.process_time()
+    made = decided(policy, "high")
+    assert time.process_time() - began < 1, "it takes some 50 ms where nobody else computes"
+    decision = reprieve.plan(objects, preemptor=PREEMPTOR, feature_gates=GATES).to_dict()["decisions"][0]
+    assert decision["outcome"] == made.outcome
+    assert made.outcome in (("Unschedulable",) if spread is LARGE["hopeless"] else ("Preempt", "Unschedulable"))
+    if made.outcome == "Preempt":
+        assert not lawful(objects, PREEMPTOR, decision)
+        policy.commit(made)
+        again = decided(policy, "high")
+        assert (again.outcome, again.victims) == ("Fits", [])
 
 
 @pytest.mark.parametrize("clusters", [4, 13], ids=["few clusters", "more than are tried in every set"])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reprieve.agents.hollow.clusters import HollowClusters
+from reprieve.configuration import OWN_SCHEDULER
 from reprieve.controllers.federation.detector import Detector
 from reprieve.engine.holds import HOLD_ANNOTATION, hold_of
 from reprieve.engine.preemption import decide
@@ -300,7 +301,7 @@ def test_a_victim_that_came_back_is_not_told_again_for_a_hold_that_outlived_its_
         await until(lambda: _has_replicas(plane, "high", 2), 60)
         await hold(plane, "high", written)
         context, _ = await context_of(plane)
-        await resume(context)
+        await resume(context, {OWN_SCHEDULER})
         context.mirror.close()
         assert plane.witness.told == ["low-deployment"]
         assert (await plane.places())["low"] == {"m1": 1}

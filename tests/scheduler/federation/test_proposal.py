@@ -153,11 +153,52 @@ def test_a_suspended_binding_is_neither_scheduled_nor_does_it_preempt_until_it_i
         await plane.apply(high)
         await plane.passes(400)
         assert await clusters_of(plane, "first") == {"m1": 1}
+        said = condition(await plane.store.get(BINDINGS, "important", "default"), "Scheduled")
+        assert (said["status"], said["reason"]) == ("False", "SchedulingSuspended")
+        assert said["message"] == (
+            "ResourceBinding/default/important is not scheduled, and preempts nobody: "
+            "it is suspended (spec.suspension.scheduling)."
+        )
+        story = plane.plane.history.story("ResourceBinding/default/important")
+        assert [(line["step"], line["cause"]) for line in story] == [("held", said["message"])]
         await plane.change(BINDINGS, "important", {"spec": {"suspension": {"scheduling": False}}})
         await plane.passes(60)
         record = await plane.store.get(BINDINGS, "important", "default")
         assert [target["name"] for target in record.data["spec"]["clusters"]] == ["m1"]
+        assert (condition(record, "Scheduled")["status"], condition(record, "Scheduled")["reason"]) == (
+            "True",
+            "Success",
+        )
         assert await clusters_of(plane, "first") == {}
+
+    live(story)
+
+
+def test_what_is_suspended_says_so_only_while_it_lacks_something_and_never_for_another_scheduler() -> None:
+    async def said(plane: Plane, name: str) -> tuple[str | None, str | None]:
+        found = condition(await plane.store.get(BINDINGS, name, "default"), "Scheduled")
+        return found.get("status"), found.get("reason")
+
+    async def suspend(plane: Plane, name: str, *, suspended: bool) -> None:
+        await plane.change(BINDINGS, name, {"spec": {"suspension": {"scheduling": suspended}}})
+        await plane.passes(20)
+
+    async def story(plane: Plane) -> None:
+        await begin(plane, m1="3")
+        for name, scheduler in (("there", "default-scheduler"), ("theirs", "another")):
+            await plane.apply(federations.binding(name, cpu="2", spec={"schedulerName": scheduler}))
+        await plane.passes(20)
+        await suspend(plane, "theirs", suspended=True)
+        await suspend(plane, "there", suspended=True)
+        assert await said(plane, "theirs") == (None, None)
+        assert await said(plane, "there") == ("True", "Success")
+        await plane.apply(federations.binding("waits", cpu="2"))
+        await plane.passes(20)
+        assert await said(plane, "waits") == ("False", "Unschedulable")
+        await suspend(plane, "waits", suspended=True)
+        assert await said(plane, "waits") == ("False", "SchedulingSuspended")
+        await suspend(plane, "waits", suspended=False)
+        assert await said(plane, "waits") == ("False", "Unschedulable")
 
     live(story)
 

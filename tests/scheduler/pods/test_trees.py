@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from reprieve.configuration import Settings
 from reprieve.manifests.kinds import JOBS, POD_GROUPS, PODS, WORKLOADS
 from tests.builders.pods import manifest, metadata, pod_group
@@ -80,6 +82,30 @@ def job(least: int | None = None) -> dict[str, Any]:
     template = {"spec": {"containers": [container], "priorityClassName": "p", "restartPolicy": "Never"}}
     spec = {"parallelism": 3, "completions": 3, "scheduling": scheduling, "template": template}
     return manifest("batch/v1", "Job", metadata("train", "default"), spec=spec)
+
+
+@pytest.mark.parametrize("wait", [0, 60], ids=["all at once", "one by one"])
+@pytest.mark.parametrize("free", [False, True], ids=["somebody makes way", "there is room for what it needs"])
+def test_groups_that_a_tree_can_do_without_cost_nobody_above_those_who_made_way(free: bool, wait: int) -> None:
+    async def story(plane: Plane) -> None:
+        for name, value in (("low", 1), ("middle", 5), ("p", 10)):
+            await plane.priority(name, value)
+        for number, priority in enumerate(("low", "low", "middle")):
+            await plane.node(f"n{number}", cpu="1")
+            await plane.pod(f"there-{number}", cpu="1", priority=priority)
+            await plane.passes(SOON)
+        if free:
+            await plane.node("n3", cpu="1")
+        await plane.apply(tree(1))
+        for name in "abc":
+            await group(plane, name, 1)
+            await plane.passes(wait)
+        await plane.passes(60)
+        assert sum(await placed(plane, "a-0", "b-0", "c-0")) == (1 if free else 2)
+        left = sorted(record.name for record in (await plane.store.list(PODS)).records if "there" in record.name)
+        assert left == (["there-0", "there-1", "there-2"] if free else ["there-2"])
+
+    live(story, SETTINGS)
 
 
 def test_a_job_that_says_so_is_a_gang() -> None:

@@ -80,7 +80,8 @@ class GangPlacer:
         for facts in self._members:
             spec = facts.pod.spec
             rules = (spec.node_selector, spec.affinity, spec.tolerations, spec.topology_spread_constraints)
-            shape = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, storage_shape(facts))
+            images = self.table.images.matter_to(spec)
+            shape = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, storage_shape(facts), images)
             shapes.setdefault(shape if plain else (*shape, facts.key[0], facts.labels), []).append(facts)
         return list(shapes.values())
 

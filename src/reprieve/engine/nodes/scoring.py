@@ -8,9 +8,10 @@
 | InterPodAffinity | 2 | preferred neighbours, both ways; and pods that require such as this one near them |
 | NodeResourcesFit | 1 | much free cpu and memory, or little: LeastAllocated, MostAllocated |
 | NodeResourcesBalancedAllocation | 1 | cpu and memory used alike |
+| ImageLocality | 1 | images of the pod that are there already (`images.py`) |
 
-Each gives 0 to 100 to every node. ImageLocality is not followed: no decision reads images. Nor are the constraints that
-kube-scheduler adds by itself for the pods of Services and controllers.
+Each gives 0 to 100 to every node. Not followed are the constraints that kube-scheduler adds by itself for the pods of
+Services and controllers.
 """
 
 from typing import Literal
@@ -35,6 +36,7 @@ WEIGHTS = {
     "InterPodAffinity": 2,
     "NodeResourcesFit": 1,
     "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
 }
 # What a pod that asks for nothing is taken to need, so that such pods do not all land on one node.
 _ASSUMED = {CPU: 100, "memory": 200 * 2**20}
@@ -57,6 +59,7 @@ def score(table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints, st
         "InterPodAffinity": neighbours.affinity(),
         "NodeResourcesFit": _room(table, facts, nodes, strategy),
         "NodeResourcesBalancedAllocation": _balance(table, facts, nodes),
+        "ImageLocality": table.images.points(facts.pod.spec, nodes, len(table.nodes) - int(table.gone.sum())),
     }
     return np.asarray(sum(WEIGHTS[name] * given for name, given in points.items()))
 

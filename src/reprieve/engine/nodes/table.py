@@ -14,6 +14,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
+from reprieve.engine.nodes.images import NodeImages
 from reprieve.engine.nodes.reservations import EVERYBODY, is_reserved
 from reprieve.engine.nodes.silent_pods import SilentPods
 from reprieve.engine.nodes.units import Unit, Units, UnitShare
@@ -88,6 +89,7 @@ class NodeTable(NodeColumns):
         nodes = list(self.world.all(Node))
         self.epoch += 1
         self.clear(len(nodes))
+        self.images = NodeImages()
         self._members: dict[Hashable, dict[tuple[str, str], PodFacts]] = {}
         self._unsettled: set[Hashable] = set()
         self.nominated: dict[int, list[PodFacts]] = {}
@@ -193,6 +195,7 @@ class NodeTable(NodeColumns):
         self.unschedulable[index] = node.spec.unschedulable
         self.gone[index] = False
         self.taint_set[index] = self.taints.number(node.spec.taints)
+        self.images.put(index, node.status.images)
         self.log.append(index)
         for facts in self.stray.pop(node.name, {}).values():
             self._put_pod(facts)
@@ -209,6 +212,7 @@ class NodeTable(NodeColumns):
         self._settle()
         self.nodes[index] = None
         self.gone[index] = True
+        self.images.put(index, ())
         self.allocatable[:, index] = 0
         self._ties = None
         self.epoch += 1

@@ -11,8 +11,9 @@ from reprieve.model.names import UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.world import NEVER
 
-SCHEDULED, PREEMPTED = "Scheduled", "Preempted"
-"""The condition that a binding has its clusters, and why it may have lost one."""
+SCHEDULED, PREEMPTED, SUSPENDED = "Scheduled", "Preempted", "SchedulingSuspended"
+"""The condition that a binding has its clusters, why it may have lost one, and why it may get none. Karmada's scheduler
+passes over what is suspended without a word, so that it has no name for the last."""
 FINISHED = "Finished"
 """The condition that what is bound has run to its end: it uses nothing any more, wherever it is."""
 Style = Literal["Duplicated", "Aggregated", "Static", "Dynamic"]

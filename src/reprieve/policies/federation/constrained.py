@@ -16,10 +16,12 @@ from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import PLENTY, duplicated, static_weights, stays, weigh
 from reprieve.policies.federation.residents import Resident
 from reprieve.policies.federation.search import ClusterSearch, fewest_then_lowest, offer_of, reprieved
-from reprieve.policies.federation.spread import Enough, Selection, Spread
+from reprieve.policies.federation.spread import Enough, Selection
 from reprieve.policies.federation.view import BindingTerms
 
 SELECTION = "CheapestSelection"
+_MOST_CHOICES = 4
+"""Of many clusters, so many selections are tried before it is given up."""
 
 
 class _Freed(NamedTuple):
@@ -32,17 +34,21 @@ class _Freed(NamedTuple):
 def free_selection(search: ClusterSearch) -> OfferList:
     """The cheapest selection: one offer, or none."""
     found = list(_freed(search))
-    priorities = [[one.facts.priority for one in freed.going] for freed in found]
-    choice = choose(np.ones(len(found), dtype=np.bool_), fewest_then_lowest(priorities))
-    if choice is None:
-        return OfferList()
-    freed = found[choice.domain]
-    going = reprieved(search, freed.going)
-    division = search.place_without(going) if going is not None else None
-    if not going or division is None:  # what cannot be found again when they have left is no plan
-        return OfferList()
-    terms = BindingTerms(search.facts, division, going, search.missing_for(freed.wanted))
-    return OfferList([offer_of(terms, sorted({one.cluster for one in going}), SELECTION)])
+    possible = np.ones(len(found), dtype=np.bool_)
+    criteria = fewest_then_lowest([[one.facts.priority for one in freed.going] for freed in found])
+    for _ in range(len(found) if search.spread.few else _MOST_CHOICES):
+        choice = choose(possible, criteria)
+        if choice is None:
+            break
+        freed = found[choice.domain]
+        # Each cluster is freed for what it has to hold; where that is much, no other place is asked for less.
+        going = reprieved(search, freed.going) if search.exact(len(freed.going)) else freed.going
+        division = search.place_without(going) if going is not None else None
+        if going and division is not None:
+            terms = BindingTerms(search.facts, division, going, search.missing_for(freed.wanted))
+            return OfferList([offer_of(terms, sorted({one.cluster for one in going}), SELECTION)])
+        possible[choice.domain] = False  # what cannot be found again when they have left is no plan
+    return OfferList()
 
 
 def _freed(search: ClusterSearch) -> Iterator[_Freed]:
@@ -78,5 +84,4 @@ def _selections(search: ClusterSearch, able: Mapping[str, int], enough: Enough =
     if stays(facts):
         yield Selection([name for name in able if name in facts.held], [])
         return
-    spread = Spread(facts.placement.spread_constraints, {name: search.clusters[name] for name in able})
-    yield from spread.selections(able, enough)
+    yield from search.spread.selections(able, enough)

@@ -25,18 +25,20 @@ PLENTY = 2**31
 """Room for what asks for nothing: more than any binding has replicas."""
 
 
-def place(facts: BindingFacts, clusters: Clusters, free: Free) -> Division | None:
-    """Replicas that are still to be placed, by cluster; None: they do not all fit."""
+def place(facts: BindingFacts, clusters: Clusters, free: Free, spread: Spread | None = None) -> Division | None:
+    """Replicas that are still to be placed, by cluster; None: they do not all fit. `spread`: the constraints over these
+    clusters, for whoever asks often."""
+    spread = spread or spread_of(facts, clusters)
     if facts.style != "Duplicated" and facts.missing <= 0:
         return _fewer(facts)
     rooms = {name: room(facts.request, free.get(name, NOTHING)) for name in clusters}
     match facts.style:
         case "Duplicated":
-            return _everywhere(facts, clusters, rooms)
+            return _everywhere(facts, clusters, rooms, spread)
         case "Static":
-            return _by_weight(facts, clusters, rooms)
+            return _by_weight(facts, clusters, rooms, spread)
         case _:
-            return _by_room(facts, clusters, rooms)
+            return _by_room(facts, rooms, spread)
 
 
 def _fewer(facts: BindingFacts) -> Division:
@@ -69,12 +71,12 @@ def duplicated(facts: BindingFacts, clusters: Iterable[str]) -> Division:
     return division.duplicated(replicas, [name for name in clusters if name not in facts.held]) | changed
 
 
-def _everywhere(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Division | None:
+def _everywhere(facts: BindingFacts, clusters: Clusters, rooms: Rooms, spread: Spread) -> Division | None:
     chosen: Iterable[str] = clusters
     if facts.placement.spread_constraints:
         here = {name: PLENTY for name in facts.held if name in clusters}
         able = {name: count for name, count in rooms.items() if count >= facts.missing}
-        found = _spread(facts, clusters, {**able, **here}, lambda _: True, widely=True)
+        found = _selected(facts, spread, {**able, **here}, lambda _: True, widely=True)
         chosen = found.clusters if found is not None else ()
     return _held_by(rooms, duplicated(facts, chosen)) if chosen else None
 
@@ -83,7 +85,7 @@ def _held_by(rooms: Rooms, wanted: Division) -> Division | None:
     return wanted if all(rooms.get(name, 0) >= count for name, count in wanted.items() if count > 0) else None
 
 
-def _by_weight(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Division | None:
+def _by_weight(facts: BindingFacts, clusters: Clusters, rooms: Rooms, spread: Spread) -> Division | None:
     weights = static_weights(facts.placement.replica_scheduling, clusters)
 
     def share(chosen: Selection) -> Division | None:
@@ -92,10 +94,10 @@ def _by_weight(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Divisio
     def enough(chosen: Selection) -> bool:
         return share(chosen) is not None
 
-    found = _spread(facts, clusters, weights, enough, widely=True)
+    found = _selected(facts, spread, weights, enough, widely=True)
     if found is None and facts.placement.spread_constraints and not stays(facts):
         roomy = {name: rooms[name] for name in weights if rooms[name] > 0}
-        found = _spread(facts, clusters, roomy, enough, widely=False)
+        found = _selected(facts, spread, roomy, enough, widely=False)
     return None if found is None else share(found)
 
 
@@ -104,17 +106,17 @@ def weigh(facts: BindingFacts, weights: Mapping[str, int], chosen: Selection) ->
     return division.weighted(facts.missing, {name: weights[name] for name in chosen.clusters})
 
 
-def _by_room(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Division | None:
+def _by_room(facts: BindingFacts, rooms: Rooms, spread: Spread) -> Division | None:
     able = {name: count for name, count in rooms.items() if count > 0}
     need = facts.missing
-    if sum(able.values()) < need:
+    if sum(able.values()) < need or (not stays(facts) and spread.hopeless(able, need)):
         return None
 
     def enough(chosen: Selection) -> bool:
         return len(chosen.needed) <= need <= sum(able[name] for name in chosen.clusters)
 
     dynamic = facts.style == "Dynamic"
-    found = _spread(facts, clusters, able, enough, widely=dynamic)
+    found = _selected(facts, spread, able, enough, widely=dynamic)
     if found is None:
         return None
     within = {name: able[name] for name in found.clusters}
@@ -123,15 +125,18 @@ def _by_room(facts: BindingFacts, clusters: Clusters, rooms: Rooms) -> Division 
     return division.aggregated(need, within, spread=found.needed)
 
 
-def _spread(
-    facts: BindingFacts, clusters: Clusters, able: Mapping[str, int], enough: Enough, *, widely: bool
+def spread_of(facts: BindingFacts, clusters: Clusters) -> Spread:
+    return Spread(facts.placement.spread_constraints, clusters)
+
+
+def _selected(
+    facts: BindingFacts, spread: Spread, able: Mapping[str, int], enough: Enough, *, widely: bool
 ) -> Selection | None:
     """The clusters that the spread constraints allow; without any, all of them."""
     constraints = facts.placement.spread_constraints
     if not constraints or stays(facts):
         chosen = Selection([name for name in able if not constraints or name in facts.held], [])
         return chosen if enough(chosen) else None
-    spread = Spread(constraints, {name: clusters[name] for name in able})
     return spread.select(able, enough, widely=widely)
 
 

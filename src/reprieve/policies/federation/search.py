@@ -11,6 +11,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +26,17 @@ from reprieve.model.names import UnitName
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.division import Division
-from reprieve.policies.federation.placement import fixed, place, room
+from reprieve.policies.federation.placement import fixed, place, room, spread_of
 from reprieve.policies.federation.residents import Resident, Residents
 from reprieve.policies.federation.rules import BindingRule, candidates
+from reprieve.policies.federation.spread import Spread
 from reprieve.policies.federation.view import BindingTerms, BindingView
 
 ALL_NEEDED = "EveryClusterNeeded"
+_MOST_VICTIMS = 16
+"""Of so many, and among few clusters, each is asked whether any other placement could do without it."""
+_MOST_SEARCHES = 16
+"""Of many clusters under constraints, so many are looked at one by one."""
 
 
 class ClusterSearch:
@@ -43,6 +49,11 @@ class ClusterSearch:
         self.constrained = bool(view.facts.placement.spread_constraints)
         self.fixed = view.facts.fixed
         self.rules = rules
+        self._known: dict[tuple[str, int], list[Resident] | None] = {}
+
+    @cached_property
+    def spread(self) -> Spread:
+        return spread_of(self.facts, self.clusters)
 
     def victims(self, cluster: str, gap: Resources) -> list[BindingFacts] | None:
         """Who covers the gap of a cluster; None: nobody does."""
@@ -57,16 +68,28 @@ class ClusterSearch:
             for rank in candidates(self.rules, residents).nonzero()[0].tolist():
                 yield Resident(residents.bindings[rank], name)
 
+    def exact(self, victims: int) -> bool:
+        """Whether everything can be tried for so many victims; else constraints are looked at for one placement."""
+        return not self.constrained or (self.spread.few and victims <= _MOST_VICTIMS)
+
     def free_for(self, wanted: Division) -> list[Resident] | None:
         """Who leaves so that each cluster can hold what it has to; None: one of them cannot be freed enough."""
         going: list[Resident] = []
         for name, replicas in wanted.items():
-            gap = self.view.gap(name, replicas) if replicas > 0 else NOTHING
-            victims = self.victims(name, gap) if gap else []
-            if victims is None:
+            found = self._freeing(name, replicas)
+            if found is None:
                 return None
-            going += leaving(name, victims)
+            going += found
         return going
+
+    def _freeing(self, cluster: str, replicas: int) -> list[Resident] | None:
+        """Who leaves one cluster so that it can hold so many: the same in all selections."""
+        key = cluster, replicas
+        if key not in self._known:
+            gap = self.view.gap(cluster, replicas) if replicas > 0 else NOTHING
+            victims = self.victims(cluster, gap) if gap else []
+            self._known[key] = None if victims is None else leaving(cluster, victims)
+        return self._known[key]
 
     def missing_for(self, wanted: Division) -> Resources:
         """What clusters lack together of what they have to hold."""
@@ -77,7 +100,7 @@ class ClusterSearch:
         free = dict(self.view.soon)
         for other, cluster in evictions:
             free[cluster] += other.on(cluster)
-        return place(self.facts, self.clusters, free)
+        return place(self.facts, self.clusters, free, self.spread)
 
 
 def cover(gap: Resources, residents: Residents, allowed: Mask) -> list[int] | None:
@@ -148,15 +171,25 @@ def free_one(search: ClusterSearch) -> "ClusterOffers":
     """What each single cluster would cost."""
     rooms = {name: room(search.facts.request, search.view.soon.get(name, NOTHING)) for name in search.clusters}
     total, whole = sum(rooms.values()), search.facts.missing
+    rests = {name: whole - (total - rooms[name]) for name in search.clusters}
     found = []
-    for name in search.clusters:
-        rest = whole - (total - rooms[name])
+    for name, rest in _cheapest(search, rests).items():
         # Under constraints, a cluster may have to hold more than what has no room elsewhere.
         shares = (rest, whole) if search.constrained and rest < whole else (rest,)
         freed = next((freed for share in shares if (freed := _freed(search, name, share)) is not None), None)
         if freed is not None:
             found.append(freed)
     return ClusterOffers(search, found)
+
+
+def _cheapest(search: ClusterSearch, rests: dict[str, int]) -> dict[str, int]:
+    """The clusters that are worth looking at, and for how many replicas. Constraints make each look dear: of many
+    clusters only those are asked that few would have to leave."""
+    if not search.constrained or search.spread.few:
+        return rests
+    costs = {name: search.free_for({name: rest}) for name, rest in rests.items()}
+    cheap = sorted((len(going), name) for name, going in costs.items() if going is not None)
+    return {name: rests[name] for name in sorted(name for _, name in cheap[:_MOST_SEARCHES])}
 
 
 def _freed(search: ClusterSearch, cluster: str, replicas: int) -> _Freed | None:

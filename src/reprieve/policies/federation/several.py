@@ -3,16 +3,13 @@
 Whoever turns out not to be needed is given back.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from reprieve.engine.offers import OfferList
 from reprieve.engine.steps import choose, reprieve_each
-from reprieve.manifests.karmada import Cluster
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.policies.federation.bindings import BindingFacts
-from reprieve.policies.federation.placement import Free, gap, place, room
+from reprieve.policies.federation.division import Division
+from reprieve.policies.federation.placement import gap, place, room
 from reprieve.policies.federation.residents import Resident
 from reprieve.policies.federation.rules import candidates
 from reprieve.policies.federation.search import (
@@ -25,6 +22,7 @@ from reprieve.policies.federation.search import (
 from reprieve.policies.federation.view import BindingTerms
 
 SEVERAL = "SeveralClusters"
+_MOST_ROUNDS = 4
 
 
 def free_several(search: ClusterSearch) -> OfferList:
@@ -33,12 +31,11 @@ def free_several(search: ClusterSearch) -> OfferList:
         return OfferList()
     if search.constrained and search.place_without(search.everybody()) is None:
         return OfferList()
-    rooms = _Rooms(search.facts, search.clusters, search.view.soon)
+    rooms = _Rooms(search)
     removed = _Removing(search, rooms).until_it_fits()
     if removed is None:
         return OfferList()
-    evictions = reprieve_each(rooms, least_important_first(removed))
-    division = search.place_without(evictions)
+    evictions, division = _needed(search, rooms, removed)
     if division is None:
         return OfferList()
     missing = search.facts.request * (search.facts.missing - rooms.before)
@@ -46,20 +43,45 @@ def free_several(search: ClusterSearch) -> OfferList:
     return OfferList([offer_of(terms, sorted({cluster for _, cluster in evictions}), SEVERAL)])
 
 
+def _needed(search: ClusterSearch, rooms: "_Rooms", removed: list[Resident]) -> tuple[list[Resident], Division | None]:
+    """Those of some who cannot stay, and where the replicas go. Where not everything can be tried, it is asked who can
+    stay beside the places that were found, and not beside any that might be; again when there are other places now."""
+    evictions = least_important_first(removed)
+    if search.exact(len(removed)):
+        evictions = reprieve_each(rooms, evictions)
+        return evictions, search.place_without(evictions)
+    division = search.place_without(evictions)
+    for _ in range(_MOST_ROUNDS if division is not None else 0):
+        rooms.chosen = division
+        fewer = reprieve_each(rooms, evictions)
+        found = search.place_without(fewer)
+        if found is None or len(fewer) == len(evictions):
+            break
+        evictions, division = fewer, found
+    return evictions, division
+
+
 class _Rooms:
     """How many replicas clusters have room for while bindings leave them and come back."""
 
-    def __init__(self, facts: BindingFacts, clusters: Mapping[str, Cluster], free: Free) -> None:
-        self._facts = facts
-        self._clusters = clusters
-        self._free = dict(free)
-        self._rooms = {name: room(facts.request, self._free.get(name, NOTHING)) for name in clusters}
+    def __init__(self, search: ClusterSearch) -> None:
+        self._search = search
+        self._facts = search.facts
+        self._free = dict(search.view.soon)
+        self._rooms = {name: room(self._facts.request, self._free.get(name, NOTHING)) for name in search.clusters}
         self._room = self.before = sum(self._rooms.values())
+        self.chosen: Division | None = None
+        """Where the replicas are to go, where that is settled: each of these clusters has to keep room for one."""
 
     def fits(self) -> bool:
         if self._room < self._facts.missing:
             return False
-        return not self._facts.placement.spread_constraints or bool(place(self._facts, self._clusters, self._free))
+        if self.chosen is not None:
+            rooms = [self._rooms[name] for name in self.chosen]
+            return all(rooms) and sum(rooms) >= self._facts.missing
+        if not self._search.constrained:
+            return True
+        return bool(place(self._facts, self._search.clusters, self._free, self._search.spread))
 
     def gap(self, cluster: str) -> Resources:
         """What is missing in a cluster for one more replica."""
@@ -82,17 +104,22 @@ class _Removing:
     """Takes bindings away until the preemptor fits."""
 
     def __init__(self, search: ClusterSearch, rooms: _Rooms) -> None:
+        self._search = search
         self._rooms = rooms
         self._residents = {name: search.view.federation.in_cluster(name) for name in search.clusters}
         self._left = {name: candidates(search.rules, found) for name, found in self._residents.items()}
         self._next = {name: self._one_more(name) for name in self._residents}
 
     def until_it_fits(self) -> list[Resident] | None:
+        """Where not everything can be tried it is not asked each time: whoever is too many is given back later."""
         removed: list[Resident] = []
-        while not self._rooms.fits():
+        ask_at = 0
+        while len(removed) < ask_at or not self._rooms.fits():
+            if len(removed) >= ask_at and not self._search.exact(len(removed)):
+                ask_at = 2 * len(removed)
             chosen = self._cheapest()
             if chosen is None:
-                return None
+                return removed if len(removed) < ask_at and self._rooms.fits() else None
             for victim in self._remove(chosen):
                 self._rooms.remove(victim)
                 removed.append(victim)

@@ -5,6 +5,8 @@
 2. A composite group without a gang (basic) lets the groups below it go their own ways. Below a gang it counts as there
    with one of them.
 3. Groups that have what they need already count; groups without pods do not.
+4. Groups above `minGroupCount` and pods above `minCount` are optional, as those of a single group are. A group without
+   a gang of its own is there with one pod.
 """
 
 from collections.abc import Sequence
@@ -35,14 +37,14 @@ def scheduled_as_one(path: Sequence[PodGroup]) -> PodGroup | None:
 def composite_gang(top: PodGroup, members: Sequence[Member], priority: int, *, topology: bool) -> Gang:
     """All pods below a composite group as one gang."""
     gang = _gang(top, members, priority, topology)
-    return gang._replace(required=max(gang.required, 1))
+    return gang._replace(required=max(gang.required, 1), entitled=gang.required)
 
 
 def _gang(group: PodGroup, members: Sequence[Member], priority: int, topology: bool) -> Gang:
     waiting = [member.facts for member in members if member.state == "waits"]
     bound = tuple(member.facts for member in members if member.state == "bound")
     key = group.policy.topology_key if topology else ""
-    gang = Gang(_name(group), waiting, 0, priority, key, bound, entitled=len(waiting))
+    gang = Gang(_name(group), waiting, 0, priority, key, bound)
     least = group.policy.min_count or 1
     if group.kind != COMPOSITE:
         return gang._replace(required=max(least - (len(members) - len(waiting)), 0))

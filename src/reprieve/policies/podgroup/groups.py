@@ -127,6 +127,7 @@ class Groups:
         off = tuple(self._switched_off(list(seen.values()), path[-1].parent, priority))
         top = next(group for group in path if unit_name(group.kind, group.namespace, group.name) == name)
         gang = composite_gang(top, together, priority.value, topology=TOPOLOGY not in {reason.gate for reason in off})
+        gang = gang._replace(ceiling=_ceiling(name, (member.facts for member in together)))
         refused = self._without_parent(path, members) or self._too_few(gang) or _mixed(gang, top)
         return Group(gang, self._never(members, priority, off), refused, off)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Mask
 from reprieve.engine.nodes.columns import Mark
-from reprieve.engine.nodes.composite_placement import placer_for
+from reprieve.engine.nodes.composite_placement import CompositePlacer, placer_for
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.gang_reprieve import GangReprieve
 from reprieve.engine.nodes.ledger import NodeLedger
@@ -91,8 +91,10 @@ class DomainSearch:
         gone = {unit.key for unit in sparing.victims}
         self._keep([unit for unit in marked if unit.key not in gone])
         found = self._minimal(placer, potential, rules, marked)
-        # Another order of looking may lose a pod: then the places that were found first are the better ones.
-        return found if found is not None and len(found.placement) >= len(sparing.placement) else sparing
+        # Another order of looking may lose a pod: then the places that were found first are the better ones. A tree has
+        # enough with whichever groups.
+        enough = 0 if self._gang.groups else len(sparing.placement)
+        return found if found is not None and len(found.placement) >= enough else sparing
 
     # 5. Budgets
 
@@ -139,6 +141,8 @@ class DomainSearch:
         most = placer.most(rules, entitled) if priorities else 0
         if most < self._gang.required or not priorities:
             return None
+        if self._gang.groups:  # other groups with fewer pods are enough, too
+            most = self._gang.required
         while low < high:
             middle = (low + high) // 2
             if placer.most([*rules, NobodyAbove(priorities[middle])], entitled) >= most:
@@ -168,12 +172,15 @@ class DomainSearch:
     ) -> None:
         """More of them, with nobody above the limit touched, and no budget broken that is not broken already."""
         rest = [facts for facts in self._gang.members if facts.key not in trial.placed]
-        if not rest or self._gang.groups:  # a tree takes whole groups, or none
+        if not rest:
             return
         self._keep(unit for unit in marked if unit.key not in trial.evicted)
-        with Trial(self.table) as more:
-            if GangPlacer(self._ledger, self._gang, placer.domain, rest).place(more, rules):
-                trial.take_over(more)
+        if isinstance(placer, CompositePlacer):
+            placer.place_more(trial, rules)
+        else:
+            with Trial(self.table) as more:
+                if GangPlacer(self._ledger, self._gang, placer.domain, rest).place(more, rules):
+                    trial.take_over(more)
         GangReprieve(placer, trial, rules, marked).reprieve()
 
     def _for_optional_pods(self, placer: GangPlacer, rules: Sequence[NodeRule], marked: list[Unit]) -> Found | None:

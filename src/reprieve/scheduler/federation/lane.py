@@ -42,7 +42,7 @@ class BindingLane(Lane):
         await self._schedule.turn(unit)
 
     async def resume(self) -> None:
-        await resume(self._context)
+        await resume(self._context, self._services.names)
 
     def stirred(self) -> bool:
         return self._stirred

@@ -99,12 +99,13 @@ class ScheduleBindings:
     def silent(self, unit: str) -> bool:
         """Whether something was done with a binding that its status does not tell, and is not about to."""
         record = self._record(unit)
-        return record is not None and not self._writes.busy(unit) and untold(record) is not None
+        told = record is None or self._writes.busy(unit) or untold(record, self._services.names) is None
+        return not told
 
     async def _tell(self, unit: str) -> None:
         record = self._record(unit)
         if record is not None and not self._services.shadow:
-            await tell(self._services.context, record)
+            await tell(self._services.context, record, self._services.names)
 
     def _record(self, unit: str) -> Record | None:
         kind, namespace, name = parts_of(unit)

@@ -81,7 +81,9 @@ class Scheduler:
         self._mirror = Mirror(store, self.world, self._observer.before if self._observer is not None else None)
         self._recorder = Recorder(store, clock, at_once=at_once)
         self._witness = Witness(history)
-        self._log = DecisionLog(history, self.metrics, self.world, clock, shadow=shadow)
+        self._log = DecisionLog(
+            history, self.metrics, self.world, clock, shadow=shadow, waiting=lambda: self.queue.size("active")
+        )
         self._writes = Writes(at_once)
         context = Context(store, clock, self._mirror, self._recorder, self._log, self._writes)
         services = Services(context, self.queue, self.policies, names, _elapsed, shadow)

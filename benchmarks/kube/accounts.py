@@ -28,6 +28,12 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def machine_seconds() -> float:
+    """What all processes of this machine have used since it was started."""
+    user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:8])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+
+
 def writes(admin: KubeClient) -> Counter[str]:
     """What a scheduler may have asked of the server since that began; pods that are made are the benchmark's own."""
     found: Counter[str] = Counter()

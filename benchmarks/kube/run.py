@@ -19,7 +19,7 @@ from typing import NamedTuple
 import httpx
 import msgspec
 
-from benchmarks.kube.accounts import cpu_seconds, writes
+from benchmarks.kube.accounts import cpu_seconds, machine_seconds, writes
 from benchmarks.kube.shapes import ARRIVES, Make, Object, Shape, what_is_wrong
 from reprieve.manifests.kinds import NODES, POD_GROUPS, PODS, PRIORITY_CLASSES
 from reprieve.stores.kubernetes.access import open_access
@@ -147,7 +147,10 @@ class _Run:
             async with requests.stream(path, query) as pieces:
                 async for piece in pieces:
                     whole, rest = lines([piece], rest)
-                    bound |= {msgspec.json.decode(line)["object"]["metadata"]["name"] for line in whole}
+                    events = [msgspec.json.decode(line) for line in whole]
+                    if any(event["type"] == "ERROR" for event in events):
+                        break
+                    bound |= {event["object"]["metadata"]["name"] for event in events}
                     if left <= bound:
                         return
                     if time.perf_counter() - told > _TELL_EVERY:
@@ -178,11 +181,12 @@ class _Run:
 
     def _cpu(self, process: Process) -> dict[str, float]:
         processes = {each.name: each.pid for each in self._cluster.processes if each.name != KUBE}
-        return {
+        known = {
             "scheduler": cpu_seconds(process.pid),
             **{name: cpu_seconds(pid) for name, pid in processes.items()},
             "the benchmark itself": cpu_seconds(os.getpid()),
         }
+        return {**known, "everybody else": machine_seconds() - sum(known.values())}
 
     def _say(self, what: str) -> None:
         print(f"    {self._scheduler}: {what}", file=sys.stderr, flush=True)

@@ -147,7 +147,7 @@ class Scheduler:
             return await self._tell()
         await self._work(unit)
         if len(self._recorder) > _MOST_UNTOLD or self._writes.in_parallel:
-            await self._recorder.write(len(self._recorder) - _MOST_UNTOLD)
+            await self._recorder.write(len(self._recorder) - _MOST_UNTOLD, busy=len(self._writes) > 0)
         await asyncio.sleep(0)  # others on this loop have work, too
         return True
 
@@ -155,7 +155,7 @@ class Scheduler:
         """Nobody is ready: there is time to write down what has happened. Whether there was anything."""
         self._history.flush()
         told = len(self._recorder) > 0
-        await self._recorder.write(_SOME)
+        await self._recorder.write(_SOME, busy=len(self._writes) > 0)
         return told and not self._writes.in_parallel
 
     async def _follow(self) -> None:

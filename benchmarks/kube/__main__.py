@@ -6,15 +6,15 @@ Each scheduler gets a control plane of its own, one after the other. What counts
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.kube.accounts import machine
 from benchmarks.kube.run import KUBE, LONGEST, OURS, SCHEDULERS, Result, one
 from benchmarks.kube.shapes import SHAPES, USUAL
+from tests.kube.processes import DidNotStart
 from tools.kube.provide import provided
 
 Results = Mapping[str, Result]
-_HEADS = ("shape", "kube-scheduler", "Reprieve", "ratio")
 
 
 def main() -> None:
@@ -32,7 +32,10 @@ def main() -> None:
         print(f"\n{_title(name)}", flush=True)
         found[name] = {}
         for scheduler in schedulers:
-            found[name][scheduler] = result = one(SHAPES[name], scheduler, programs)
+            try:
+                found[name][scheduler] = result = one(SHAPES[name], scheduler, programs)
+            except (DidNotStart, TimeoutError) as error:
+                sys.exit(f"{scheduler} could not be measured: {error or 'setting up took too long'}")
             _tell(scheduler, result)
     _table(found)
     if not all(result.done for results in found.values() for result in results.values() if OURS in results):
@@ -44,19 +47,13 @@ def _title(name: str) -> str:
 
 
 def _tell(scheduler: str, result: Result) -> None:
-    print(f"  {scheduler:15} {_outcome(result)}; the last event after {result.until_quiet:.0f} s")
+    print(f"  {scheduler:15} {_outcome(result)}; the last event after {result.until_quiet:.0f} s", flush=True)
     for fault in result.wrong:
-        print(f"    wrong: {fault}")
-    print(f"    CPU seconds: {_listed({name: f'{used:.1f}' for name, used in result.cpu.items()})}")
-    print(f"    writes for each: {_listed(_each(result))}", flush=True)
+        print(f"    wrong: {fault}", flush=True)
 
 
-def _each(result: Result) -> dict[str, str]:
-    return {name: f"{count / max(1, result.bound):.1f}" for name, count in result.writes.most_common()}
-
-
-def _listed(figures: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {figure}" for name, figure in figures.items())
+def _each(result: Result, kind: str) -> str:
+    return f"{result.writes[kind] / max(1, result.bound):.1f}"
 
 
 def _outcome(result: Result) -> str:
@@ -66,11 +63,34 @@ def _outcome(result: Result) -> str:
 
 
 def _table(found: Mapping[str, Results]) -> None:
-    """For the page on running on Kubernetes."""
-    print(f"\nOn {machine()}:\n\n| {' | '.join(_HEADS)} |\n|{' --- |' * len(_HEADS)}")
+    """For the page on speed: times and ratios, then where the time went."""
+    print(f"\nOn {machine()}:\n")
+    rows = []
     for name, results in found.items():
         times = [_outcome(results[each]) if each in results else "not measured" for each in SCHEDULERS]
-        print(f"| {_title(name)} | {' | '.join(times)} | {_ratio(results)} |")
+        rows.append([_title(name), *times, _ratio(results)])
+    _markdown(("shape", "kube-scheduler", "Reprieve", "ratio"), rows)
+    runs = [(_title(name), each, result) for name, results in found.items() for each, result in results.items()]
+    processes = list(dict.fromkeys(each for _, _, result in runs for each in result.cpu))
+    print("\nSeconds of CPU until the last was bound, and when the last event was written:\n")
+    _markdown(
+        ("shape", "by", *processes, "last event"),
+        [
+            [title, by, *(f"{result.cpu[each]:.0f}" for each in processes), f"{result.until_quiet:.0f} s"]
+            for title, by, result in runs
+        ],
+    )
+    kinds = list(dict.fromkeys(each for _, _, result in runs for each in result.writes))
+    print("\nWrites for each pod that arrives:\n")
+    _markdown(
+        ("shape", "by", *kinds), [[title, by, *(_each(result, kind) for kind in kinds)] for title, by, result in runs]
+    )
+
+
+def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 def _ratio(results: Results) -> str:

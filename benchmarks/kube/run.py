@@ -30,7 +30,7 @@ from reprieve.stores.kubernetes.store import KubernetesStore
 from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
 from tests.kube.namespaces import make_namespace
-from tests.kube.processes import Process, free_ports
+from tests.kube.processes import DidNotStart, Process, free_ports
 from tests.kube.second_scheduler import own_kubeconfig
 
 KUBE, OURS = "kube-scheduler", "reprieve"
@@ -115,13 +115,17 @@ class _Run:
         shape = self._shape
         before, cpu, began = writes(self._admin), self._cpu(process), time.perf_counter()
         bound: set[str] = set()
-        watching = asyncio.create_task(self._bound(requests, bound, began))
+        watching = asyncio.create_task(self._bound(requests, bound))
+        telling = asyncio.create_task(self._tell(process, bound, began))
         try:
             async with asyncio.timeout(LONGEST):
                 await _create(store, shape.arrives)
-                await watching
+                await _first_of(watching, telling)
         except TimeoutError:
+            self._say(f"is given up after {LONGEST:.0f} s")
+        finally:
             watching.cancel()
+            telling.cancel()
         seconds = time.perf_counter() - began
         used = {name: now - cpu[name] for name, now in self._cpu(process).items()}
         last = await self._until_quiet()
@@ -136,13 +140,13 @@ class _Run:
             wrong=what_is_wrong(shape, pods),
         )
 
-    async def _bound(self, requests: Requests, bound: set[str], began: float) -> None:
+    async def _bound(self, requests: Requests, bound: set[str]) -> None:
         """Until all have a node. Only pods that got one are told of, so that watching costs the server next to
         nothing. A watch that the server ends, as it does when it has much to tell, begins anew."""
         path = f"/api/v1/namespaces/{self._namespace}/pods"
         query = {"watch": "true", "labelSelector": ARRIVES, "fieldSelector": "spec.nodeName!="}
-        left, told = self._shape.waits_for, began
-        while not left <= bound:
+        wanted = len(self._shape.waits_for)
+        while len(bound) < wanted:
             rest = b""
             async with requests.stream(path, query) as pieces:
                 async for piece in pieces:
@@ -151,12 +155,18 @@ class _Run:
                     if any(event["type"] == "ERROR" for event in events):
                         break
                     bound |= {event["object"]["metadata"]["name"] for event in events}
-                    if left <= bound:
+                    if len(bound) == wanted:
                         return
-                    if time.perf_counter() - told > _TELL_EVERY:
-                        told = time.perf_counter()
-                        self._say(f"{len(bound):,} of {len(left):,} bound after {told - began:.0f} s")
             await asyncio.sleep(_AGAIN)
+
+    async def _tell(self, process: Process, bound: set[str], began: float) -> None:
+        """How far it is; raises when the scheduler is not there any more, for which nobody need wait."""
+        while process.running:
+            await asyncio.sleep(_TELL_EVERY)
+            self._say(
+                f"{len(bound):,} of {len(self._shape.waits_for):,} bound after {time.perf_counter() - began:.0f} s"
+            )
+        raise DidNotStart(f"{self._scheduler} ended. The end of its log:\n{process.tail()}")
 
     async def _until_quiet(self) -> float:
         """When the last write was, to a second or two."""
@@ -190,6 +200,13 @@ class _Run:
 
     def _say(self, what: str) -> None:
         print(f"    {self._scheduler}: {what}", file=sys.stderr, flush=True)
+
+
+async def _first_of(*tasks: asyncio.Task[None]) -> None:
+    """Until one of them is over; what it raises is raised."""
+    over, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in over:
+        task.result()
 
 
 async def _create(store: KubernetesStore, objects: Iterable[Object]) -> None:

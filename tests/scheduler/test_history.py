@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -198,6 +199,17 @@ def test_how_much_was_kept_stands_in_what_was_kept(history: History) -> None:
     kept = [history.decision(history.record(planned(f"p{pods}"), pods=pods)) for pods in (2000, 2001)]
     assert [(each or {})["plan"]["kept"] for each in kept] == ["whole", "brief"]
     assert (kept[1] or {})["plan"]["pods"] == 2001
+
+
+def test_while_others_wait_for_a_decision_less_is_kept_of_smaller_worlds(history: History) -> None:
+    def kept(pods: int, waiting: int) -> dict[str, Any]:
+        found = history.decision(history.record(planned(f"p{pods}-{waiting}"), pods=pods, waiting=waiting))
+        plan: dict[str, Any] = (found or {})["plan"]
+        return plan
+
+    whole = {(pods, waiting): kept(pods, waiting)["kept"] for pods in (200, 2000) for waiting in (0, 1, 10, 11)}
+    assert [where for where, how in whole.items() if how == "brief"] == [(200, 11), (2000, 10), (2000, 11)]
+    assert kept(201, 10)["waiting"] == 10
 
 
 # From the loop

@@ -8,7 +8,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.plan import Plan
@@ -27,7 +27,18 @@ _MOST_REMEMBERED = 20_000
 class DecisionLog:
     """Writes down what was decided and what came of it."""
 
-    def __init__(self, history: History, metrics: Metrics, world: World, clock: Clock, *, shadow: bool = False) -> None:
+    def __init__(
+        self,
+        history: History,
+        metrics: Metrics,
+        world: World,
+        clock: Clock,
+        *,
+        shadow: bool = False,
+        waiting: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`waiting`: how many wait for a decision now."""
+        self._waiting = waiting
         self.history = history
         self._metrics = metrics.shadow if shadow else metrics.acting
         self._world = world
@@ -40,7 +51,7 @@ class DecisionLog:
 
     def decided(self, plan: Plan, seconds: float) -> int:
         """Keep a decision; its number."""
-        number = self.history.record(plan, pods=len(self._world.pods))
+        number = self.history.record(plan, pods=len(self._world.pods), waiting=self._waiting())
         _log.info(plan.message, extra={"decision": number, "unit": plan.preemptor, "outcome": plan.outcome})
         self._metrics.tried(plan, seconds)
         if self._shadow and plan.victims and self._is_news(plan.preemptor, [victim.unit for victim in plan.victims]):

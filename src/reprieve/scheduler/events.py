@@ -1,8 +1,9 @@
 """Kubernetes Events: what happened to an object, and why, for people to read.
 
 The same thing said again about the same object is counted, not repeated. Nobody waits for an event to be written: they
-are kept until there is nothing more urgent to do; with a store far away they are written beside everything else, some
-at once, and when more is said than can be written, the oldest are lost.
+are kept until there is nothing more urgent to do. With a store far away they are written beside everything else: one at
+a time while decisions are on their way, which need the server more; several when there are none, or when thousands are
+kept. When more is said than can be written, the oldest are lost.
 """
 
 import asyncio
@@ -25,6 +26,8 @@ DECISION = "reprieve.scheduling/decision"
 _REMEMBERED = 4096
 _DEFAULT = "default"
 _MOST_WRITERS = 4
+_MOST_WHILE_BUSY = 5_000
+"""Events that may wait for decisions which are on their way."""
 _MOST_KEPT = 10_000
 
 
@@ -50,7 +53,7 @@ class Recorder:
         self._known: OrderedDict[str, int] = OrderedDict()
         self._kept: deque[_Said] = deque(maxlen=_MOST_KEPT if at_once > 1 else None)
         self._writers: set[asyncio.Task[None]] = set()
-        self._most_writers = min(at_once, _MOST_WRITERS)
+        self._most_writers = self._wanted = min(at_once, _MOST_WRITERS)
 
     def __len__(self) -> int:
         """How many events are still to be written."""
@@ -62,11 +65,13 @@ class Recorder:
         """Say something about an object; `once`: what goes on for long is not said again and again."""
         self._kept.append(_Said(about, kind, reason, message, self._clock(), decision, once))
 
-    async def write(self, most: int) -> None:
-        """Write some of what has been said, the oldest first; or see to it that it is being written."""
+    async def write(self, most: int, *, busy: bool = False) -> None:
+        """Write some of what has been said, the oldest first; or see to it that it is being written. `busy`: decisions
+        are on their way to the store."""
         if self._most_writers == 1:
-            await self._write_some(most)
-        while self._kept and len(self._writers) < self._most_writers > 1:
+            return await self._write_some(most)
+        self._wanted = 1 if busy and len(self._kept) <= _MOST_WHILE_BUSY else self._most_writers
+        while self._kept and len(self._writers) < self._wanted:
             writer = asyncio.create_task(self._write_all())
             self._writers.add(writer)
             writer.add_done_callback(self._writers.discard)
@@ -78,7 +83,7 @@ class Recorder:
         await asyncio.gather(*self._writers)
 
     async def _write_all(self) -> None:
-        while self._kept:
+        while self._kept and len(self._writers) <= self._wanted:
             await self._write_some(1)
 
     async def _write_some(self, most: int) -> None:
@@ -158,7 +163,7 @@ def _count_in(event: dict[str, Any]) -> int:
 def reference(about: Record) -> dict[str, str]:
     """How an event names the object it is about."""
     named = {
-        "apiVersion": about.data["apiVersion"],
+        "apiVersion": about.api_version,
         "kind": about.resource.kind,
         "namespace": about.namespace,
         "name": about.name,

@@ -81,7 +81,9 @@ class Scheduler:
         self._mirror = Mirror(store, self.world, self._observer.before if self._observer is not None else None)
         self._recorder = Recorder(store, clock, at_once=at_once)
         self._witness = Witness(history)
-        self._log = DecisionLog(history, self.metrics, self.world, clock, shadow=shadow)
+        self._log = DecisionLog(
+            history, self.metrics, self.world, clock, shadow=shadow, waiting=lambda: self.queue.size("active")
+        )
         self._writes = Writes(at_once)
         context = Context(store, clock, self._mirror, self._recorder, self._log, self._writes)
         services = Services(context, self.queue, self.policies, names, _elapsed, shadow)
@@ -145,7 +147,7 @@ class Scheduler:
             return await self._tell()
         await self._work(unit)
         if len(self._recorder) > _MOST_UNTOLD or self._writes.in_parallel:
-            await self._recorder.write(len(self._recorder) - _MOST_UNTOLD)
+            await self._recorder.write(len(self._recorder) - _MOST_UNTOLD, busy=len(self._writes) > 0)
         await asyncio.sleep(0)  # others on this loop have work, too
         return True
 
@@ -153,7 +155,7 @@ class Scheduler:
         """Nobody is ready: there is time to write down what has happened. Whether there was anything."""
         self._history.flush()
         told = len(self._recorder) > 0
-        await self._recorder.write(_SOME)
+        await self._recorder.write(_SOME, busy=len(self._writes) > 0)
         return told and not self._writes.in_parallel
 
     async def _follow(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from reprieve.cli.explain.decisions import preempted_lines, reasons_of
 from reprieve.cli.explain.why_not import why_not_lines
 from reprieve.scheduler.history import plans
+from reprieve.texts.history import kept_in_brief
 from tests.planes.running import Plane, live
 
 NOBODY = {"unit": "Pod/default/nobody", "attempts": [], "others": [], "earlier": []}
@@ -44,6 +45,13 @@ def test_of_a_large_world_only_the_main_points_are_kept_and_that_is_said(monkeyp
 
     monkeypatch.setattr(plans, "PODS_FOR_WHOLE_PLANS", 2)
     live(story)
+
+
+def test_that_others_waited_for_a_decision_is_said_where_it_was_the_cause() -> None:
+    assert kept_in_brief(300, 40, chosen=False) == (
+        "Of this decision only the main points were kept, because there were 300 pods, and 40 others waited for a "
+        "decision: what was decided, without the reasons."
+    )
 
 
 def test_of_a_small_one_all_is_kept_and_nothing_is_said() -> None:

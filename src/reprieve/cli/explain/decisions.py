@@ -50,7 +50,10 @@ def not_kept(made: Data) -> Iterator[str]:
     plan = made["plan"]
     match plan.get("kept", "whole"):
         case "brief":
-            yield from ("", texts.kept_in_brief(plan.get("pods", 0), chosen=bool(plan["candidates"])))
+            yield from (
+                "",
+                texts.kept_in_brief(plan.get("pods", 0), plan.get("waiting", 0), chosen=bool(plan["candidates"])),
+            )
         case "message":
             yield from ("", texts.KEPT_WITHOUT_REASONS)
     if plan.get("moreSpared"):

@@ -15,9 +15,14 @@ PODS_FOR_WHOLE_PLANS = 2_000
 _MOST_SPARED = 1_000
 
 
-def kept_plan(plan: Plan, pods: int) -> bytes:
-    """A plan as it is stored: whole, or in a world of so many pods its main points. Who fits needs no reasons."""
-    kept: Kept = "brief" if pods > PODS_FOR_WHOLE_PLANS and plan.outcome != "Fits" else "whole"
+def kept_plan(plan: Plan, pods: int, waiting: int = 0) -> bytes:
+    """A plan as it is stored: whole, or in a world of so many pods its main points. Who fits needs no reasons.
+
+    `waiting`: others whose turn it is, and who wait while reasons are put together. The more they are, the smaller the
+    world of which that is done.
+    """
+    large = pods * max(1, waiting) > PODS_FOR_WHOLE_PLANS
+    kept: Kept = "brief" if large and plan.outcome != "Fits" else "whole"
     if plan.outcome == "Fits":
         plan = _bare(plan)
     try:
@@ -26,7 +31,7 @@ def kept_plan(plan: Plan, pods: int) -> bytes:
         made, kept = decision(_bare(plan)), "message"
     body: dict[str, Any] = {**msgspec.to_builtins(made), "kept": kept}
     if kept == "brief":
-        body["pods"] = pods
+        body |= {"pods": pods, "waiting": waiting}
     if len(made.spared) > _MOST_SPARED:
         body |= {"spared": body["spared"][:_MOST_SPARED], "moreSpared": len(made.spared) - _MOST_SPARED}
     return msgspec.json.encode(body)

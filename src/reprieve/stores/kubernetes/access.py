@@ -9,6 +9,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import yaml
 
@@ -17,6 +19,8 @@ from reprieve.manifests.problems import ReprieveError
 EXTRA = "kubernetes"
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _REFRESH_SECONDS = 60
+_LARGEST = 2**21
+"""Bytes of an object in a watch, and more: etcd takes 1.5 MiB."""
 
 
 class NoAccess(ReprieveError):
@@ -76,11 +80,29 @@ async def open_access(
         if loader._user is not None and "exec" in loader._user:
             refreshing = asyncio.create_task(library.refresh(loader, configuration, _REFRESH_SECONDS))
     try:
-        session = library.RESTClientObject(configuration).pool_manager
+        session = _session(library, configuration)
     except OSError as error:
         raise NoAccess(f"the certificates of context {name!r} cannot be read: {error}") from error
     named = configuration.tls_server_name
     return Access(configuration.host, name, session, configuration, named, refreshing, namespace, token_file)
+
+
+def _session(library: "_Library", configuration: Any) -> Any:
+    """As the library sets it up. Its own would ask in a thread, before each request, which proxy the environment names:
+    here that is asked once."""
+    import aiohttp
+
+    made = library.RESTClientObject(configuration).pool_manager
+    connector = made.connector
+    made.detach()
+    configuration.proxy = configuration.proxy or _proxy_of_environment(configuration.host)
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=_LARGEST)
+
+
+def _proxy_of_environment(host: str) -> str | None:
+    """What `https_proxy` names, unless `no_proxy` has the host."""
+    address = urlsplit(host)
+    return None if proxy_bypass(address.hostname or "") else getproxies().get(address.scheme)
 
 
 class _Library(NamedTuple):

@@ -12,16 +12,17 @@ Kept = Literal["whole", "brief", "message"]
 """All of it; the chosen domain and a few others, of a large world; only what was decided, without reasons."""
 
 PODS_FOR_WHOLE_PLANS = 2_000
+_PODS_FOR_ALL_WHO_WAIT = 100_000
 _MOST_SPARED = 1_000
 
 
 def kept_plan(plan: Plan, pods: int, waiting: int = 0) -> bytes:
     """A plan as it is stored: whole, or in a world of so many pods its main points. Who fits needs no reasons.
 
-    `waiting`: others whose turn it is, and who wait while reasons are put together. The more they are, the smaller the
-    world of which that is done.
+    `waiting`: others whose turn it is, and who wait while reasons are put together. Where they are many, that is done
+    only in a small world: for all of them together it takes about a second at most.
     """
-    large = pods * max(1, waiting) > PODS_FOR_WHOLE_PLANS
+    large = pods > PODS_FOR_WHOLE_PLANS or pods * waiting > _PODS_FOR_ALL_WHO_WAIT
     kept: Kept = "brief" if large and plan.outcome != "Fits" else "whole"
     if plan.outcome == "Fits":
         plan = _bare(plan)

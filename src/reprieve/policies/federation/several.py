@@ -3,10 +3,8 @@
 Whoever turns out not to be needed is given back.
 """
 
-import numpy as np
-
 from reprieve.engine.offers import OfferList
-from reprieve.engine.steps import choose, reprieve_each
+from reprieve.engine.steps import reprieve_each
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import gap, place, room
@@ -15,7 +13,6 @@ from reprieve.policies.federation.rules import candidates
 from reprieve.policies.federation.search import (
     ClusterSearch,
     cover,
-    fewest_then_lowest,
     least_important_first,
     offer_of,
 )
@@ -108,7 +105,11 @@ class _Removing:
         self._rooms = rooms
         self._residents = {name: search.view.federation.in_cluster(name) for name in search.clusters}
         self._left = {name: candidates(search.rules, found) for name, found in self._residents.items()}
-        self._next = {name: self._one_more(name) for name in self._residents}
+        self._next: dict[str, list[int]] = {}
+        self._costs: dict[str, tuple[int, int, int, str]] = {}
+        """What one more replica costs in each cluster that can have one: as `fewest_then_lowest` ranks them."""
+        for name in self._residents:
+            self._look(name)
 
     def until_it_fits(self) -> list[Resident] | None:
         """Where not everything can be tried it is not asked each time: whoever is too many is given back later."""
@@ -117,26 +118,24 @@ class _Removing:
         while len(removed) < ask_at or not self._rooms.fits():
             if len(removed) >= ask_at and not self._search.exact(len(removed)):
                 ask_at = 2 * len(removed)
-            chosen = self._cheapest()
+            chosen = min(self._costs, key=self._costs.__getitem__, default=None)
             if chosen is None:
                 return removed if len(removed) < ask_at and self._rooms.fits() else None
             for victim in self._remove(chosen):
                 self._rooms.remove(victim)
                 removed.append(victim)
-            self._next[chosen] = self._one_more(chosen)
+            self._look(chosen)
         return removed
 
-    def _one_more(self, cluster: str) -> list[int]:
-        """The ranks of those who would make room for one more replica; empty: nobody can."""
-        return cover(self._rooms.gap(cluster), self._residents[cluster], self._left[cluster]) or []
-
-    def _cheapest(self) -> str | None:
-        names = sorted(name for name, ranks in self._next.items() if ranks)
-        bindings = [self._residents[name].bindings for name in names]
-        ranks = [self._next[name] for name in names]
-        priorities = [[own[rank].priority for rank in each] for own, each in zip(bindings, ranks, strict=True)]
-        choice = choose(np.ones(len(names), dtype=np.bool_), fewest_then_lowest(priorities))
-        return None if choice is None else names[choice.domain]
+    def _look(self, cluster: str) -> None:
+        """Who would make room for one more replica in a cluster, if anybody can."""
+        residents = self._residents[cluster]
+        ranks = self._next[cluster] = cover(self._rooms.gap(cluster), residents, self._left[cluster]) or []
+        priorities = [residents.bindings[rank].priority for rank in ranks]
+        if priorities:
+            self._costs[cluster] = len(priorities), max(priorities), sum(priorities), cluster
+        else:
+            self._costs.pop(cluster, None)
 
     def _remove(self, cluster: str) -> list[Resident]:
         ranks = self._next[cluster]

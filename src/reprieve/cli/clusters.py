@@ -59,8 +59,10 @@ class ClusterAsked(NamedTuple):
         return msgspec.structs.replace(said, feature_gates={**found.gates, **said.feature_gates})
 
 
-def plan_cluster(asked: ClusterAsked, files: list[str], unit: str | None, now: str | None) -> Result:
-    """The decision for one unit, for what files come to, or for all that wait."""
+def plan_cluster(
+    asked: ClusterAsked, files: list[str], unit: str | None, now: str | None, in_full: int | None
+) -> Result:
+    """The decision for one unit, for what files come to, or for all that wait; `in_full` is for `Planner.cycle`."""
     from reprieve.live_planning import hypothetical
 
     found = asked.look()
@@ -72,8 +74,8 @@ def plan_cluster(asked: ClusterAsked, files: list[str], unit: str | None, now: s
     if unit:
         return planner.single(asked_of(unit).unit)
     if not manifests:
-        return planner.cycle()
-    result = planner.cycle(hypothesis.units)
+        return planner.cycle(in_full=in_full)
+    result = planner.cycle(hypothesis.units, in_full=in_full)
     if not result.decisions:
         raise BadUsage(texts.nothing_to_place([_unit(data) for data in manifests]))
     return result

@@ -24,7 +24,7 @@ from reprieve.cli.options import (
     settings_from,
 )
 from reprieve.cli.output import Form, print_object, print_warnings
-from reprieve.cli.show import show_result
+from reprieve.cli.show import MOST_IN_FULL, show_result
 from reprieve.cli.show_changes import show_comparison
 from reprieve.cli.terminal import say
 from reprieve.manifests.loading import load
@@ -115,7 +115,7 @@ def plan(
         if changes:
             wanted = read_change([*(filename or ()), *(change or ())], delete or ())
             return _show_comparison(compare_cluster(cluster, wanted, now), output)
-        return _show_result(plan_cluster(cluster, filename or [], unit, now), output)
+        return _show_result(plan_cluster(cluster, filename or [], unit, now, _in_full(output)), output)
     if live or server:
         if config or feature_gates:
             raise BadUsage(words.SETTINGS_OF_THE_SERVER)
@@ -130,7 +130,13 @@ def plan(
     if changes:
         wanted = read_change(change or (), delete or ())
         return _show_comparison(what_if(load(filename), wanted, settings, moment_of(now)), output)
-    return _show_result(decide(load(filename), settings=settings, preemptor=unit, now=now), output)
+    in_full = _in_full(output)
+    return _show_result(decide(load(filename), settings=settings, preemptor=unit, now=now, in_full=in_full), output)
+
+
+def _in_full(output: PlanOutput) -> int | None:
+    """Of how many decisions all details are shown; None: of all."""
+    return MOST_IN_FULL if output is PlanOutput.text else None
 
 
 def _plan_live(

@@ -10,7 +10,8 @@ from reprieve.planning.result import Decision, Result
 from reprieve.texts import layout
 
 _MOST_ROWS = 10
-_MOST_IN_FULL = 3
+MOST_IN_FULL = 3
+"""More decisions than that are a table, without details."""
 _MOST_LINES = 30
 _INDENT, _GAP = 2, 2
 
@@ -22,7 +23,7 @@ def show_result(result: Result) -> str:
     """A whole answer: a few decisions in full, many as a table; of a cycle also what was placed and what waits."""
     decisions = result.decisions
     parts = [texts.tables.NOTHING_PENDING] if not decisions and not result.pending else []
-    if len(decisions) <= _MOST_IN_FULL:
+    if len(decisions) <= MOST_IN_FULL:
         parts += ("\n".join(show_decision(decision)) for decision in decisions)
     else:
         parts.append("\n".join(_overview(decisions)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,13 @@ def decide(
     preemptor: UnitAsked | None = None,
     now: str | datetime | None = None,
     assignment: Mapping[str, str] | None = None,
+    in_full: int | None = None,
 ) -> Result:
-    """Decide over what was read. What admission would refuse is a warning here: live clusters contain it."""
+    """Decide over what was read. What admission would refuse is a warning here: live clusters contain it.
+    `in_full`: of a cycle, so many decisions are told with all their details."""
     planner = Planner(usable(loaded), settings, moment_of(now))
     if preemptor is None:
-        return planner.cycle()
+        return planner.cycle(in_full=in_full)
     return planner.single(preemptor, assignment)
 
 
@@ -132,15 +135,16 @@ class Planner:
         names = [name for entry in deciding for name in entry.names()]
         return no_such_unit(asked.unit, names, about=about)
 
-    def cycle(self, only: frozenset[str] | None = None) -> Result:
+    def cycle(self, only: frozenset[str] | None = None, *, in_full: int | None = None) -> Result:
         """One pass over all that is pending, the most important first; later ones see what earlier ones were given.
-        `only`: of all that is pending only these units, and the groups of these pods, have a turn."""
+        `only`: of all that is pending only these units, and the groups of these pods, have a turn. `in_full`: the main
+        points are enough of all decisions but so many. All details name every unit within reach of each decision."""
         result = self._result([])
         for ledger in self.policies.ledgers():
-            self._cycle_over(ledger, result, only)
+            self._cycle_over(ledger, result, only, inf if in_full is None else in_full)
         return result
 
-    def _cycle_over(self, ledger: str, result: Result, only: frozenset[str] | None) -> None:
+    def _cycle_over(self, ledger: str, result: Result, only: frozenset[str] | None, in_full: float) -> None:
         entries = [entry for entry in self.policies if entry.ledger == ledger]
         pending = [one for one in self.policies.pending(ledger) if only is None or not only.isdisjoint(_units(one))]
         left = [unit for entry in entries for unit in entry.waiting() if only is None or unit in only]
@@ -150,7 +154,7 @@ class Planner:
             result.priorities.update({str(unit): shown for unit, shown in entry.priorities(own).items()})
         for one in self.policies.cycle(ledger, pending, self._moment):
             self._withdraw(one.instead_of, result)
-            result.decisions.append(decision(one.plan))
+            result.decisions.append(decision(one.plan, brief=len(result.decisions) >= in_full))
             entry = self.policies[one.preemptor.policy]
             for field, values in entry.answer(one).items():
                 getattr(result, field).update(values)
@@ -158,7 +162,8 @@ class Planner:
                 taken[one.preemptor.unit] = None
                 (result.admitted if one.plan.outcome == "Fits" else left).append(one.preemptor.unit)
         result.order.extend(taken)
-        result.left.extend(dict.fromkeys(unit for unit in left if unit not in result.admitted))
+        admitted = frozenset(result.admitted)
+        result.left.extend(dict.fromkeys(unit for unit in left if unit not in admitted))
         said = {str(unit): sentence for entry in entries for unit, sentence in entry.without_turn().items()}
         result.pending.update({unit: said[unit] for unit in result.left if unit in said and unit not in taken})
 

@@ -24,6 +24,7 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.model.names import UnitName
+from reprieve.policies.quota.alike import Alike
 from reprieve.policies.quota.earlier_heads import EarlierHeads
 from reprieve.policies.quota.flavors import FIT, NO_FIT
 from reprieve.policies.quota.policy import QuotaPolicy
@@ -38,21 +39,25 @@ def cycle(policy: QuotaPolicy, known: Refusals | None = None) -> list[Plan]:
     """The plans of all who have their turn; but of those who are `known` to be inadmissible there is nothing to say."""
     policy.quota.sync()
     known = known or Refusals()
-    first = _Pass(policy, known, policy.quota.lines())
+    alike = Alike(policy.quota)
+    first = _Pass(policy, known, alike, policy.quota.lines())
     plans = first.run()
     more = first.passed_over - first.busy
     if more:
         lines = [line for line in policy.quota.lines() if line.queue.root in more]
-        plans |= _Pass(policy, known, lines, everybody=True).run()
+        plans |= _Pass(policy, known, alike, lines, everybody=True).run()
     return list(plans.values())
 
 
 class _Pass:
     """The turns of all queues; in a second pass everybody gets a chance, where the first has done nothing."""
 
-    def __init__(self, policy: QuotaPolicy, known: Refusals, lines: Iterable[Line], *, everybody: bool = False) -> None:
+    def __init__(
+        self, policy: QuotaPolicy, known: Refusals, alike: Alike, lines: Iterable[Line], *, everybody: bool = False
+    ) -> None:
         self._policy = policy
         self._known = known
+        self._alike = alike
         self._lines = {line.queue: line for line in lines}
         self._everybody = everybody
         self._earlier = EarlierHeads(policy.settings)
@@ -110,8 +115,10 @@ class _Pass:
         if refused is not None:
             return Contender(facts, pending.queue, refused, None, head)
         view = policy.view(pending, quota.now)
-        with self._earlier.before():
-            view.nominate(policy.nominate(view))
+        if not self._alike.nominate(view):
+            with self._earlier.before():
+                view.nominate(policy.nominate(view))
+            self._alike.add(view)
         if not _possible(view):
             self._known.add(quota, facts, view.assignment)
         return Contender(facts, view.queue, view.assignment, view, head)
@@ -121,8 +128,8 @@ class _Pass:
     def _turn(self, one: Contender) -> Plan | None:
         plan = self._decide(one.view) if one.view is not None else None
         takes = plan is not None and plan.terms.takes
-        if not takes and self._reserves(one, plan):
-            self._earlier.reserve(one.queue, one.assignment)
+        if takes or (self._reserves(one, plan) and self._earlier.reserve(one.queue, one.assignment)):
+            self._order.moved(one.queue)
         if one.assignment.mode != NO_FIT and not one.assignment.borrows:
             self._earlier.stop_borrowing(one.queue)
         if plan is not None and plan.outcome in ("Fits", "Preempt"):

@@ -24,6 +24,8 @@ class EarlierHeads:
         self._stops_borrowing = settings.quota.stop_borrowing_after_non_borrower
         self.claimed: dict[WorkloadFacts, None] = {}
         """Their victims so far, in order."""
+        self._gone: dict[QuotaNode, list[Amounts]] = {}
+        """What those of them used that are out of the tree, by queue."""
         self._takers = 0
         self._admitted = 0
         """How many of those who took something have it already."""
@@ -58,7 +60,7 @@ class EarlierHeads:
         """Whether so much is left while all who make way are still there, beside those who were admitted."""
         if not self._admitted:
             return True  # it is as it was when the cycle began
-        with _swapped(self._as_admitted):
+        with _swapped(self._as_admitted, _way(queue, usage)):
             return queue.has(usage)
 
     def before(self) -> AbstractContextManager[None]:
@@ -109,18 +111,19 @@ class EarlierHeads:
         for facts in gone.values():
             if not self._fair and facts.queue is not None and facts not in self.claimed:
                 self._move(facts.queue, facts.usage, -1)
+                self._gone.setdefault(facts.queue, []).append(facts.usage)
             self.claimed[facts] = None
         self._move(queue, usage, 1)
         self._takers += 1
         if admitted:
             self._admitted += 1
-            with _swapped(self._as_admitted):
+            with _swapped(self._as_admitted, _way(queue, usage)):
                 queue.add(usage)
 
-    def reserve(self, queue: QuotaNode, assignment: Assignment) -> None:
+    def reserve(self, queue: QuotaNode, assignment: Assignment) -> bool:
         """One that cannot have it yet has its queue hold quota: up to the nominal one, or to the borrowing limit if it
-        borrows. Victims of this cycle that have not left count as used here."""
-        gone = [] if self._fair else [facts.usage for facts in self.claimed if facts.queue is queue]
+        borrows. Victims of this cycle that have not left count as used here. Whether there was anything to hold."""
+        gone = self._gone.get(queue, ())
         more: dict[FlavorResource, int] = {}
         for key, amount in assignment.usage.items():
             quota = queue.quota(key)
@@ -136,6 +139,7 @@ class EarlierHeads:
             held = self._reserved.get(queue, {})
             self._reserved[queue] = {key: held.get(key, 0) + more.get(key, 0) for key in {**held, **more}}
             self._move(queue, more, 1)
+        return bool(more)
 
     def stop_borrowing(self, queue: QuotaNode) -> None:
         """Where the settings say so, as in KEP-83: a head that need not borrow ends that for those after it."""
@@ -157,17 +161,22 @@ class EarlierHeads:
 
 
 @contextmanager
-def _swapped(usages: dict[Cell, int]) -> Iterator[None]:
-    """The tree in another state. What is changed meanwhile is changed in that state."""
-    now = [cell.usage for cell in usages]
-    for cell, usage in usages.items():
-        cell.set_usage(usage)
+def _swapped(usages: dict[Cell, int], cells: Iterable[Cell] | None = None) -> Iterator[None]:
+    """The tree in another state, or what is looked at of it. What is changed meanwhile is changed in that state."""
+    now = {cell: cell.usage for cell in (usages if cells is None else cells) if cell in usages}
+    for cell in now:
+        cell.set_usage(usages[cell])
     try:
         yield
     finally:
-        for cell, usage in zip(list(usages), now, strict=True):
+        for cell, usage in now.items():
             usages[cell] = cell.usage
             cell.set_usage(usage)
+
+
+def _way(queue: QuotaNode, usage: Amounts) -> Iterator[Cell]:
+    """The cells that what a queue uses is counted in: no other one matters to whether it has so much left."""
+    return (cell for key in usage for cell in queue.cell(key).upwards())
 
 
 def _together(facts: WorkloadFacts, queue: QuotaNode) -> bool:

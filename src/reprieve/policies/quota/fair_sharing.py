@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import Reason, WithinQuota
 from reprieve.engine.steps import fill_back
+from reprieve.policies.quota.asking_order import AskingOrder, Place
 from reprieve.policies.quota.candidates import eligible_in, eligible_rule
 from reprieve.policies.quota.fair_rules import FINAL, INITIAL, Borrowing, FairRules, LargerShare
 from reprieve.policies.quota.flavors import FlavorDemand
@@ -97,7 +98,6 @@ class _Round:
         self.ledger = QuotaLedger(view.queue, domain, borrowing=True)
         self.removed: list[Candidate] = []
         self.asked = Asked()
-        self._empty: set[QuotaNode] = set()
         self._refused: dict[QuotaNode, list[WorkloadFacts]] = {}
         self._borrowing = rules.borrowing.of_node
         self._offers = dict(self._all_offers())
@@ -114,7 +114,8 @@ class _Round:
 
     def first(self) -> bool:
         reclaims = self._within_nominal() and self._view.gate("FairSharingPreemptWithinNominal")
-        while (queue := self._next()) is not None:
+        order = self._asking_order()
+        while (queue := order.next()) is not None:
             if queue is self._view.queue:
                 fits = self._take(self._pop(queue), IN_QUEUE)
             elif reclaims:
@@ -123,6 +124,7 @@ class _Round:
                 fits = self._by_strategy(queue)
             if fits:
                 return True
+            order.changed(queue)
         return False
 
     def _by_strategy(self, queue: QuotaNode) -> bool:
@@ -142,14 +144,15 @@ class _Round:
         if rule is None:
             return False
         self._offers = {queue: _Offers(iter(refused)) for queue, refused in self._refused.items()}
-        self._empty.clear()
-        while (queue := self._next()) is not None:
+        order = self._asking_order()
+        while (queue := order.next()) is not None:
             facts = self._offers.pop(queue).first
             reason = rule(facts)
             if reason is not None:
                 self.asked.said[facts] = reason
             elif self._take(facts, FAIR_SHARING):
                 return True
+            order.changed(queue)
         return False
 
     def _pop(self, queue: QuotaNode) -> WorkloadFacts:
@@ -174,41 +177,16 @@ class _Round:
         queue = self._view.queue
         return all(queue.used(flavor) <= queue.quota(flavor).nominal for flavor in self._domain.contested)
 
-    def _next(self) -> QuotaNode | None:
-        """The queue to ask next."""
-        queue = self._view.queue
-        if queue.parent is None:
-            return queue if queue in self._offers else None
-        return self._highest(queue.root)
+    def _asking_order(self) -> AskingOrder:
+        return AskingOrder(self._view.queue.root, self._rank, self._borrows)
 
-    def _highest(self, cohort: QuotaNode) -> QuotaNode | None:
-        """The queue with the highest share below a cohort that still has somebody to offer."""
-        queues = [(child.share().key, child) for child in cohort.children if child.queue and self._asked(child)]
-        top = max((share for share, _ in queues), default=None)
-        cohorts = [(child.share().key, child) for child in cohort.children if not child.queue and self._open(child)]
-        for share, child in sorted(cohorts, key=lambda item: (item[0], item[1].name), reverse=True):
-            if top is not None and share < top:
-                break
-            found = self._highest(child)
-            if found is not None:
-                return found
-            self._empty.add(child)
-        if top is None:
-            return None
-        tied = [child for share, child in queues if share == top]
-        return min(tied, key=self._rank)
-
-    def _rank(self, queue: QuotaNode) -> tuple[object, ...]:
+    def _rank(self, queue: QuotaNode) -> Place | None:
         """Which of two queues has the better candidate: already evicted, from another queue, then as in one queue."""
-        first = self._offers[queue].first
+        offers = self._offers.get(queue)
+        if offers is None:
+            return None
+        first = offers.first
         return not first.evicted, queue is self._view.queue, self._view.quota.order(first)
-
-    def _asked(self, queue: QuotaNode) -> bool:
-        """Whether a queue has somebody to offer, and borrows or is the preemptor's own."""
-        return queue in self._offers and self._borrows(queue)
-
-    def _open(self, cohort: QuotaNode) -> bool:
-        return cohort not in self._empty and self._borrows(cohort)
 
     def _borrows(self, node: QuotaNode) -> bool:
         reason = self._borrowing(node)

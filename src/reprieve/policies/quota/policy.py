@@ -149,9 +149,18 @@ class QuotaPolicy(BasePolicy):
         return WorkloadsStay(candidates=rules[""], protected=tuple(protected))
 
     def _protecting(self, view: WorkloadView) -> Counter[str]:
-        if view.found is None or view.found.rules.eligible.personal:
-            return Counter(one.reason.rule if one.reason is not None else "" for one in self._residents(view))
-        return self.quota.census(view.queue.root).protecting(view.found, view.queue)
+        """Counted once for all who share what was found."""
+        if view.found is None:
+            return self._counted_singly(view)
+        asked = view.found.asked
+        if asked.counted is None:
+            personal = view.found.rules.eligible.personal
+            census = None if personal else self.quota.census(view.queue.root)
+            asked.counted = census.protecting(view.found, view.queue) if census else self._counted_singly(view)
+        return asked.counted
+
+    def _counted_singly(self, view: WorkloadView) -> Counter[str]:
+        return Counter(one.reason.rule if one.reason is not None else "" for one in self._residents(view))
 
     def _refusal(self, view: WorkloadView) -> HeldBack | None:
         victims, until = view.gone, view.waits_until

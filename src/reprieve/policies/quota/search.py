@@ -1,5 +1,6 @@
 """What both searches of the quota policy share: the ledger they work on, and what they come to."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -30,13 +31,15 @@ class Candidate(NamedTuple):
 class Asked:
     """What the rules said in one search, when they were asked: with others gone by then."""
 
-    __slots__ = ("nodes", "said")
+    __slots__ = ("counted", "nodes", "said")
 
     def __init__(self, nodes: dict[QuotaNode, Reason] | None = None) -> None:
         self.nodes = {} if nodes is None else nodes
         """Queues and cohorts that give nobody."""
         self.said: dict[WorkloadFacts, Reason | None] = {}
         """Of each who was asked; None: it was removed."""
+        self.counted: Counter[str] | None = None
+        """How many each rule protected, once that was counted."""
 
     def protection(self, unit: WorkloadFacts) -> Reason | None:
         return self.said[unit] if unit in self.said else self.of_node(unit.queue)

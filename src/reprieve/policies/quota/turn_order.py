@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
+from reprieve.engine.quota_tree import QuotaNode
 from reprieve.policies.quota.flavors import NO_CANDIDATES, Assignment
+from reprieve.policies.quota.knock_out import KnockOuts
 from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 
@@ -42,14 +43,14 @@ class TurnOrder:
         self._fair = fair
         self._first: list[tuple[Rank, Contender]] = []
         self._others: list[tuple[Rank, Contender]] = []
-        self._sharing: list[Contender] = []
+        self._sharing: KnockOuts[Contender] = KnockOuts()
 
     def add(self, one: Contender) -> None:
         rank = _classical_order(one)
         if one.facts.hold is not None or one.facts.boosted > self._promised.get(one.queue, _HIGHEST):
             heappush(self._first, ((-one.facts.boosted, *rank), one))
         elif self._fair and (one.assignment.borrows or one.assignment.mode > NO_CANDIDATES):
-            self._sharing.append(one)
+            self._sharing.add(one)
         else:
             heappush(self._others, (rank, one))
 
@@ -57,58 +58,17 @@ class TurnOrder:
         """Whose turn it is; under fair sharing, what those before took counts in the shares."""
         if self._first:
             return heappop(self._first)[1]
-        winner = _winner(self._sharing) if self._sharing else None
+        winner = self._sharing.winner()
         if winner is None or (winner.assignment.borrows and self._others):
             return heappop(self._others)[1] if self._others else None
         self._sharing.remove(winner)
         return winner
 
+    def moved(self, queue: QuotaNode) -> None:
+        """What a queue uses has changed: somebody took or reserved some of it."""
+        self._sharing.moved(queue)
+
 
 def _classical_order(one: Contender) -> Rank:
     facts, assignment = one.facts, one.assignment
     return assignment.borrows, assignment.level, -facts.boosted, facts.order_time, facts.uid, facts.unit
-
-
-# Fair sharing
-
-
-def _winner(heads: list[Contender]) -> Contender:
-    """The winner of the knock-out in the cohort of the first that waits."""
-    first = heads[0]
-    if first.queue.parent is None:
-        return first
-    winner = _knock_out(first.queue.root, heads)
-    return winner if winner is not None else first
-
-
-def _knock_out(cohort: QuotaNode, heads: list[Contender]) -> Contender | None:
-    entrants: list[tuple[QuotaNode, Contender]] = []
-    for child in cohort.children:
-        if child.queue:
-            entrants += ((child, head) for head in heads if head.queue is child)
-        elif (winner := _knock_out(child, heads)) is not None:
-            entrants.append((child, winner))
-    if not entrants:
-        return None
-    return min(entrants, key=lambda entrant: _fair_order(*entrant))[1]
-
-
-def _fair_order(child: QuotaNode, head: Contender) -> tuple[object, ...]:
-    """Not borrowing on the flavors it asks for, the share after admission, priority, age."""
-    usage = head.assignment.usage
-    borrows = any(child.exceeds(key, amount) for key, amount in _at(child, head.queue, usage).items())
-    head.queue.add(usage)
-    share = child.share().key
-    head.queue.remove(usage)
-    facts = head.facts
-    return borrows, share, -facts.boosted, facts.order_time, child.queue, child.name
-
-
-def _at(node: QuotaNode, queue: QuotaNode, usage: Amounts) -> dict[FlavorResource, int]:
-    """What of a request reaches a node above its queue."""
-    remaining = dict(usage)
-    for below in (queue, *queue.path()):
-        if below is node:
-            break
-        remaining = {key: max(0, amount - below.kept_left(key)) for key, amount in remaining.items()}
-    return remaining

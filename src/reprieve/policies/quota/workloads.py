@@ -33,6 +33,7 @@ class WorkloadFacts:
         "hold",
         "key",
         "order_time",
+        "pods",
         "priority",
         "queue",
         "rank",
@@ -67,6 +68,8 @@ class WorkloadFacts:
         self.has_preempted = PREEMPTED_ANNOTATION in workload.metadata.annotations
         self.hold = _hold(workload, self.unit)
         """For so many pods of each set it has preempted, and still waits; None: it has not."""
+        self.pods: tuple[object, ...] = ()
+        """What its pods ask for, once somebody wanted to compare that."""
         self.rank: Order = ()
         """Its place among candidates, as long as that does not change with time."""
 

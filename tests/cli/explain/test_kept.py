@@ -42,7 +42,7 @@ def test_of_a_large_world_only_the_main_points_are_kept_and_that_is_said(monkeyp
         assert list(preempted_lines(made, victim))[-1] == said
         assert list(why_not_lines(told, NOBODY))[-1] == said
 
-    monkeypatch.setattr(plans, "PODS_FOR_WHOLE_PLANS", 2)
+    monkeypatch.setattr(plans, "UNITS_FOR_WHOLE_PLANS", 2)
     live(story)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reprieve.engine.plan import Details, Plan, StalePlan
 from reprieve.model.names import UnitName
-from reprieve.scheduler.history import Extent, History
+from reprieve.scheduler.history import History
 from reprieve.scheduler.history import stories as module
 from tests.planes.running import Plane, live, replica_set
 from tests.scheduler.histories import Watch, planned
@@ -195,13 +195,9 @@ def test_a_plan_that_cannot_be_asked_any_more_is_kept_without_its_reasons(histor
 
 
 def test_how_much_was_kept_stands_in_what_was_kept(history: History) -> None:
-    extents = [Extent(2000), Extent(2001), Extent(1000, "workloads", 20), Extent(1000, "workloads", 21)]
-    kept = [
-        history.decision(history.record(planned(f"p{number}"), extent=extent)) for number, extent in enumerate(extents)
-    ]
-    assert [(each or {})["plan"]["kept"] for each in kept] == ["whole", "brief", "whole", "brief"]
-    assert (kept[1] or {})["plan"]["extent"] == {"units": 2001, "kind": "pods", "plans": 1}
-    assert (kept[3] or {})["plan"]["extent"] == {"units": 1000, "kind": "workloads", "plans": 21}
+    kept = [history.decision(history.record(planned(f"p{pods}"), pods=pods)) for pods in (2000, 2001)]
+    assert [(each or {})["plan"]["kept"] for each in kept] == ["whole", "brief"]
+    assert (kept[1] or {})["plan"]["pods"] == 2001
 
 
 # From the loop

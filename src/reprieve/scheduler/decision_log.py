@@ -9,15 +9,12 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.plan import Plan
-from reprieve.manifests.karmada import ResourceBinding
-from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.model.clock import Clock
 from reprieve.model.names import parts_of
-from reprieve.scheduler.history import Extent, History, Step
+from reprieve.scheduler.history import History, Step
 from reprieve.scheduler.metrics import Metrics
 from reprieve.world import PodFacts, World
 
@@ -25,11 +22,6 @@ _log = logging.getLogger(__name__)
 
 _STEPS: dict[str, Step] = {"Preempt": "nominated", "Wait": "tried", "Unschedulable": "tried"}
 _MOST_REMEMBERED = 20_000
-_NOT_PODS: dict[str, tuple[type[Any], str]] = {
-    "quota": (QuotaWorkload, "workloads"),
-    "federation": (ResourceBinding, "bindings"),
-}
-"""What policies decide about that do not decide about pods, and what a person calls it."""
 
 
 class DecisionLog:
@@ -46,9 +38,9 @@ class DecisionLog:
         self._told: Counter[str] = Counter()
         """For each preemptor, how many victims have been told of those that are being told."""
 
-    def decided(self, plan: Plan, seconds: float, *, at_once: int = 1) -> int:
-        """Keep a decision, one of so many that are made at once; its number."""
-        number = self.history.record(plan, extent=self._extent(plan.policy, at_once))
+    def decided(self, plan: Plan, seconds: float) -> int:
+        """Keep a decision; its number."""
+        number = self.history.record(plan, pods=len(self._world.pods))
         _log.info(plan.message, extra={"decision": number, "unit": plan.preemptor, "outcome": plan.outcome})
         self._metrics.tried(plan, seconds)
         if self._shadow and plan.victims and self._is_news(plan.preemptor, [victim.unit for victim in plan.victims]):
@@ -56,13 +48,6 @@ class DecisionLog:
                 self._lost(victim.unit, pdb_violation=victim.pdb_violation)
             self._metrics.preempted(plan.policy, len(plan.victims))
         return number
-
-    def _extent(self, policy: str, plans: int) -> Extent:
-        """Whom a plan of a policy gives reasons for."""
-        if policy in _NOT_PODS:
-            kind, name = _NOT_PODS[policy]
-            return Extent(self._world.number(kind), name, plans)
-        return Extent(len(self._world.pods), plans=plans)
 
     def failed(self, kind: str) -> None:
         """Something went wrong with a unit of this kind."""

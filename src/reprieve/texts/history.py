@@ -112,11 +112,9 @@ def nobody_called(name: str, namespace: str | None) -> str:
 # What was not kept
 
 
-def kept_in_brief(units: int, kind: str, plans: int, *, chosen: bool) -> str:
-    """Of so many pods, workloads or bindings; `plans` were made at once."""
+def kept_in_brief(pods: int, *, chosen: bool) -> str:
     what = "the chosen place and a few alternatives" if chosen else "what was decided, without the reasons"
-    beside = f", and {plans} decisions at once" if plans > 1 else ""
-    return f"Of this decision only the main points were kept, because there were {units} {kind}{beside}: {what}."
+    return f"Of this decision only the main points were kept, because there were {pods} pods: {what}."
 
 
 KEPT_WITHOUT_REASONS = "Of this decision only the outcome was kept, without the reasons of those who stayed."

@@ -10,7 +10,6 @@ import pytest
 from reprieve.cli.explain.decisions import preempted_lines, reasons_of
 from reprieve.cli.explain.why_not import why_not_lines
 from reprieve.scheduler.history import plans
-from tests.builders.quota import flavor, queue, workload
 from tests.planes.running import Plane, live
 
 NOBODY = {"unit": "Pod/default/nobody", "attempts": [], "others": [], "earlier": []}
@@ -43,23 +42,7 @@ def test_of_a_large_world_only_the_main_points_are_kept_and_that_is_said(monkeyp
         assert list(preempted_lines(made, victim))[-1] == said
         assert list(why_not_lines(told, NOBODY))[-1] == said
 
-    monkeypatch.setattr(plans, "UNITS_FOR_WHOLE_PLANS", 2)
-    live(story)
-
-
-def test_where_many_workloads_are_decided_for_at_once_the_main_points_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(plane: Plane) -> None:
-        await plane.apply(flavor("default"), *queue("team", {"default": {"cpu": 2}}))
-        for number in range(4):
-            await plane.apply(workload(f"w{number}", "team", cpu=2))
-        await plane.passes(10)
-        made = plane.plane.history.explain("Workload/default/w3")["decision"]
-        assert list(reasons_of(made))[-1] == (
-            "Of this decision only the main points were kept, because there were 4 workloads, and 3 decisions at once: "
-            "what was decided, without the reasons."
-        )
-
-    monkeypatch.setattr(plans, "_REASONS_AT_ONCE", 11)
+    monkeypatch.setattr(plans, "PODS_FOR_WHOLE_PLANS", 2)
     live(story)
 
 

@@ -50,9 +50,7 @@ def not_kept(made: Data) -> Iterator[str]:
     plan = made["plan"]
     match plan.get("kept", "whole"):
         case "brief":
-            # A history that was written before there was an extent tells the number of pods.
-            extent = plan.get("extent") or {"units": plan.get("pods", 0), "kind": "pods", "plans": 1}
-            yield from ("", texts.kept_in_brief(**extent, chosen=bool(plan["candidates"])))
+            yield from ("", texts.kept_in_brief(plan.get("pods", 0), chosen=bool(plan["candidates"])))
         case "message":
             yield from ("", texts.KEPT_WITHOUT_REASONS)
     if plan.get("moreSpared"):

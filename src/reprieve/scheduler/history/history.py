@@ -21,11 +21,10 @@ from reprieve.scheduler.history.comparisons import Comparison, Comparisons
 from reprieve.scheduler.history.families import Families
 from reprieve.scheduler.history.file import BATCH, HistoryFile
 from reprieve.scheduler.history.objects import Objects
-from reprieve.scheduler.history.plans import Extent, kept_plan
+from reprieve.scheduler.history.plans import kept_plan
 from reprieve.scheduler.history.stories import Step, Stories
 
 _MOST_DECISIONS = 20_000
-_SMALL = Extent()
 
 
 class History:
@@ -64,8 +63,8 @@ class History:
         """Unit and uid of all that are there, as far as is known."""
         return [(each.unit, each.uid) for each in self._objects.present()]
 
-    def record(self, plan: Plan, *, extent: Extent = _SMALL) -> int:
-        """Keep a decision; its number. Where there would be very many reasons, the main points are kept."""
+    def record(self, plan: Plan, *, pods: int = 0) -> int:
+        """Keep a decision; its number. `pods` is the size of the world: of a large one the main points are kept."""
         told = (plan.outcome, plan.message, tuple(victim.unit for victim in plan.victims))
         now = precise_timestamp(self._clock())
         whose = plan.preemptor, self._objects.uid_of(plan.preemptor)
@@ -73,7 +72,7 @@ class History:
         if again:
             self._remember(whose, again, told)
             return again
-        number = self._insert(whose, plan, now, extent)
+        number = self._insert(whose, plan, now, pods)
         self._remember(whose, number, told)
         if plan.outcome == "Preempt":
             self.flush()
@@ -97,8 +96,8 @@ class History:
         found = self._file.row(query, *whose)
         return None if found is None else (found[0], (*found[1:], ()))
 
-    def _insert(self, whose: tuple[str, str], plan: Plan, now: str, extent: Extent) -> int:
-        body = kept_plan(plan, extent)
+    def _insert(self, whose: tuple[str, str], plan: Plan, now: str, pods: int) -> int:
+        body = kept_plan(plan, pods)
         number = self._file.insert("decisions", now, now, 1, *whose, plan.policy, plan.outcome, plan.message, body)
         for victim in plan.victims:
             for unit in (victim.unit, *((victim.group,) if victim.group else ())):

@@ -41,7 +41,7 @@ class AdmitWorkloads:
         known, self._known = self._known, Refusals()  # until all have been told: else they are decided for again
         plans = cycle(self._policy, known)
         seconds = self._services.elapsed() - started
-        numbers = [self._log.decided(plan, seconds, at_once=len(plans)) for plan in plans]
+        numbers = [self._log.decided(plan, seconds) for plan in plans]
         done = [await self._carry_out(plan, number) for plan, number in zip(plans, numbers, strict=True)]
         if any(refused is None for refused in done):
             self._queue.failed(CYCLE)

@@ -15,7 +15,15 @@ from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.columns import Repelling
 from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.pod_counts import PodCounts, counted_nodes, per_domain
-from reprieve.engine.nodes.pod_terms import Matches, anti_affinity, matcher, merged, ports_conflict, term_matches
+from reprieve.engine.nodes.pod_terms import (
+    Matches,
+    anti_affinity,
+    could_mean,
+    matcher,
+    merged,
+    ports_conflict,
+    term_matches,
+)
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.manifests.pods import PodAffinityTerm, TopologySpreadConstraint
 from reprieve.world import PodFacts
@@ -68,10 +76,11 @@ def repels(table: NodeTable, kind: Repelling | None, facts: PodFacts) -> list[Po
     """The terms by which a kind of running pod keeps this one away."""
     if kind is None:
         return []
+    namespace, labels = facts.key[0], facts.pod.metadata.labels
     return [
         term
         for term in kind.terms
-        if matcher(table, term, kind.namespace, kind.labels)(facts.key[0], facts.pod.metadata.labels)
+        if could_mean(term, labels) and matcher(table, term, kind.namespace, kind.labels)(namespace, labels)
     ]
 
 

@@ -12,7 +12,7 @@ Each node that cannot be had is in one position, the first of these that holds:
 Nodes in the same position, for the same resource, make one claim, with the best of their numbers.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -47,6 +47,7 @@ _UNREACHABLE: dict[int, Unreachable] = {
     OUT_OF_DOMAIN: "OutsideDomain",
 }
 _OUT, _TOO_SMALL, _LEFT_ALONE, _SHORT, _KEPT_OUT, _COULD_GO = range(6)
+_AMONG_PODS = (_SHORT, _KEPT_OUT)
 Stay = Callable[[Ints], Sequence[Protected]]
 """How many pods of some nodes may not be preempted, rule by rule."""
 Classes = Callable[[Ints], LeftAlone]
@@ -85,18 +86,22 @@ class NodeObstacles:
 
     def of(self, nodes: Ints, stay: Stay | None, classes: Classes = no_classes) -> list[NodeClaim]:
         """Claims about some nodes; those that could be freed are passed over. Without `stay` nobody is asked."""
+        told = (self._claim(position, here, stay, classes) for position, here in self._together(nodes))
+        return [claim for claim in told if claim is not None]
+
+    def _together(self, nodes: Ints) -> Iterator[tuple[Position, Ints]]:
+        """Nodes in the same position."""
+        if len(nodes) == 1:  # an explanation asks about each node by itself, of which there may be thousands
+            step, which = self._positions[:, nodes[0]].tolist()
+            yield Position(step, which, step in _AMONG_PODS and not self._candidates[:, nodes[0]].any()), nodes
+            return
         step, which = self._positions[:, nodes]
         anybody = self._candidates[:, nodes].any(axis=0)
         # Who may be preempted makes a difference only where there is too little room or somebody stands in the way.
-        alone = np.where(np.isin(step, (_SHORT, _KEPT_OUT)), ~anybody, False)
+        alone = np.where(np.isin(step, _AMONG_PODS), ~anybody, False)
         keys = np.stack([step, which, alone.astype(np.int64)])
-        found = []
         for key in np.unique(keys, axis=1).T.tolist():
-            here = nodes[(keys == np.array(key)[:, None]).all(axis=0)]
-            claim = self._claim(Position(key[0], key[1], bool(key[2])), here, stay, classes)
-            if claim is not None:
-                found.append(claim)
-        return found
+            yield Position(key[0], key[1], bool(key[2])), nodes[(keys == np.array(key)[:, None]).all(axis=0)]
 
     def could_go(self, nodes: Ints) -> Ints:
         """Those of some nodes that would have room without all who may go."""

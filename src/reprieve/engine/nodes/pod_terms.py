@@ -57,6 +57,17 @@ def term_matches(table: NodeTable, term: PodAffinityTerm, owner: PodFacts) -> Ma
     return matcher(table, term, owner.key[0], owner.pod.metadata.labels)
 
 
+def could_mean(term: PodAffinityTerm, labels: dict[str, str]) -> bool:
+    """Whether the labels that a term names are those of a pod: asked first, since each pod is asked about all terms."""
+    selector = term.label_selector
+    if selector is None:
+        return False
+    for key, value in selector.match_labels.items():  # noqa: SIM110 - a generator costs more than the question
+        if labels.get(key) != value:
+            return False
+    return True
+
+
 def matcher(table: NodeTable, term: PodAffinityTerm, namespace: str, own: dict[str, str]) -> Matches:
     """Whether a term means a pod of some namespace with some labels."""
     selector = merged(term.label_selector, term.match_label_keys, own, term.mismatch_label_keys)

@@ -24,10 +24,12 @@ class Ranked(NamedTuple):
 
     def count(self, mask: Mask) -> int:
         """How many pods stand at some ranks: one each, but where several of a group stand together."""
-        grouped = np.argwhere(mask & (self.get("group") > 0)).tolist()
-        nodes = np.arange(self.table.size)[self.nodes].tolist() if grouped else []
-        more = sum(len(self.table.residents[nodes[place]][rank].pods) - 1 for rank, place in grouped)
-        return int(np.count_nonzero(mask)) + more
+        number, grouped = int(np.count_nonzero(mask)), mask & (self.get("group") > 0)
+        if not grouped.any():
+            return number
+        nodes = np.arange(self.table.size)[self.nodes].tolist()
+        places = np.argwhere(grouped).tolist()
+        return number + sum(len(self.table.residents[nodes[place]][rank].pods) - 1 for rank, place in places)
 
 
 class Resident(NamedTuple):

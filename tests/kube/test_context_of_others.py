@@ -39,6 +39,14 @@ def in_place(manifest: Data, namespace: str) -> Data:
     return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
 
 
+def create_whole(admin: KubeClient, manifest: Data) -> None:
+    """With its status, which is written apart."""
+    admin.create(manifest)
+    metadata, change = manifest["metadata"], {"status": manifest["status"]}
+    where = (manifest["apiVersion"], manifest["kind"], metadata["name"])
+    admin.patch(*where, change, metadata.get("namespace"), "status")
+
+
 def test_a_job_in_a_queue_of_kueue(kube: Cluster, admin: KubeClient, namespace: str, tmp_path: Path) -> None:
     """It comes to a Workload, which asks for quota; a running one of lower priority makes way."""
     kinds = (CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, QUOTA_WORKLOADS)
@@ -48,8 +56,7 @@ def test_a_job_in_a_queue_of_kueue(kube: Cluster, admin: KubeClient, namespace: 
         admin.create(cluster_queue)
         admin.create(in_place(local_queue, namespace))
         running = quota.workload("running", namespace, on=namespace, cpu=4, priority=-5)
-        made = admin.create(in_place(running, namespace))
-        assert made["status"]["admission"], "the definition has no status subresource"
+        create_whole(admin, in_place(running, namespace))
         asked = job("train", namespace, cpu="2", parallelism=2, priorityClassName="")
         asked["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": namespace}
         done = reader("plan", "-f", written(tmp_path, asked), "-o", "json")
@@ -95,7 +102,7 @@ def test_a_template_of_karmada(kube: Cluster, admin: KubeClient, namespace: str,
         amounts = {"allocatable": {"cpu": "8", "pods": "100"}, "allocated": {}}
         cluster = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "metadata": {"name": "member-1"}, "spec": {}}
         ready = [{"type": "Ready", "status": "True"}]
-        admin.create({**cluster, "status": {"conditions": ready, "resourceSummary": amounts}})
+        create_whole(admin, {**cluster, "status": {"conditions": ready, "resourceSummary": amounts}})
         selectors = [{"apiVersion": "batch/v1", "kind": "Job"}]
         policy = {
             "apiVersion": PROPAGATION_POLICIES.api_version,

@@ -221,7 +221,7 @@ def test_a_kind_that_may_not_be_listed_is_absent_and_pods_are_not(kube: Cluster)
         with pytest.raises(Forbidden):
             await store.list(PODS)
 
-    with_store(kube.kubeconfig("ada"), story)
+    with_store(kube.kubeconfig("somebody-without-rights"), story)
 
 
 def test_what_etcd_has_compacted_is_too_old_to_watch(kube: Cluster, namespace: str) -> None:

@@ -19,6 +19,7 @@ from reprieve.manifests.problems import ReprieveError
 EXTRA = "kubernetes"
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _REFRESH_SECONDS = 60
+_GOODBYE_SECONDS = 0.05
 _LARGEST = 2**21
 """Bytes of an object in a watch, and more: etcd takes 1.5 MiB."""
 
@@ -54,6 +55,8 @@ class Access(NamedTuple):
             with suppress(asyncio.CancelledError, Exception):
                 await self.refreshing
         await self.session.close()
+        # Connections that were being made when nobody wanted them any more close a moment later.
+        await asyncio.sleep(_GOODBYE_SECONDS)
 
 
 async def open_access(

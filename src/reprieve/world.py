@@ -211,6 +211,10 @@ class World:
     def all(self, kind: type[Any]) -> Iterable[Any]:
         return self._objects.get(kind, {}).values()
 
+    def number(self, kind: type[Any]) -> int:
+        """How many there are of a kind."""
+        return len(self._objects.get(kind, {}))
+
     def fork(self) -> "World":
         """Another world with the same objects, which goes its own way from here."""
         other = World()

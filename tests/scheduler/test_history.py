@@ -196,14 +196,14 @@ def test_a_plan_that_cannot_be_asked_any_more_is_kept_without_its_reasons(histor
 
 
 def test_how_much_was_kept_stands_in_what_was_kept(history: History) -> None:
-    kept = [history.decision(history.record(planned(f"p{pods}"), pods=pods)) for pods in (2000, 2001)]
+    kept = [history.decision(history.record(planned(f"p{pods}"), units=pods)) for pods in (2000, 2001)]
     assert [(each or {})["plan"]["kept"] for each in kept] == ["whole", "brief"]
-    assert (kept[1] or {})["plan"]["pods"] == 2001
+    assert (kept[1] or {})["plan"]["units"] == 2001
 
 
 def test_while_others_wait_for_a_decision_less_is_kept_of_smaller_worlds(history: History) -> None:
     def kept(pods: int, waiting: int) -> dict[str, Any]:
-        found = history.decision(history.record(planned(f"p{pods}-{waiting}"), pods=pods, waiting=waiting))
+        found = history.decision(history.record(planned(f"p{pods}-{waiting}"), units=pods, waiting=waiting))
         plan: dict[str, Any] = (found or {})["plan"]
         return plan
 

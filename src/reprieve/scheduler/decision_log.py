@@ -9,9 +9,12 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.plan import Plan
+from reprieve.manifests.karmada import ResourceBinding
+from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.model.clock import Clock
 from reprieve.model.names import parts_of
 from reprieve.scheduler.history import History, Step
@@ -22,6 +25,11 @@ _log = logging.getLogger(__name__)
 
 _STEPS: dict[str, Step] = {"Preempt": "nominated", "Wait": "tried", "Unschedulable": "tried"}
 _MOST_REMEMBERED = 20_000
+_NOT_PODS: dict[str, tuple[type[Any], str]] = {
+    "quota": (QuotaWorkload, "workloads"),
+    "federation": (ResourceBinding, "bindings"),
+}
+"""What policies decide about that do not decide about pods, and what a person calls it."""
 
 
 class DecisionLog:
@@ -49,9 +57,10 @@ class DecisionLog:
         self._told: Counter[str] = Counter()
         """For each preemptor, how many victims have been told of those that are being told."""
 
-    def decided(self, plan: Plan, seconds: float) -> int:
-        """Keep a decision; its number."""
-        number = self.history.record(plan, pods=len(self._world.pods), waiting=self._waiting())
+    def decided(self, plan: Plan, seconds: float, *, beside: int = 0) -> int:
+        """Keep a decision, made together with so many others; its number."""
+        units, kind = self._units(plan.policy)
+        number = self.history.record(plan, units=units, kind=kind, waiting=max(beside, self._waiting()))
         _log.info(plan.message, extra={"decision": number, "unit": plan.preemptor, "outcome": plan.outcome})
         self._metrics.tried(plan, seconds)
         if self._shadow and plan.victims and self._is_news(plan.preemptor, [victim.unit for victim in plan.victims]):
@@ -59,6 +68,11 @@ class DecisionLog:
                 self._lost(victim.unit, pdb_violation=victim.pdb_violation)
             self._metrics.preempted(plan.policy, len(plan.victims))
         return number
+
+    def _units(self, policy: str) -> tuple[int, str]:
+        """How many a plan of a policy gives reasons for, and what they are."""
+        kind, name = _NOT_PODS.get(policy, (None, "pods"))
+        return (len(self._world.pods) if kind is None else self._world.number(kind)), name
 
     def failed(self, kind: str) -> None:
         """Something went wrong with a unit of this kind."""

@@ -112,10 +112,11 @@ def nobody_called(name: str, namespace: str | None) -> str:
 # What was not kept
 
 
-def kept_in_brief(pods: int, waiting: int = 0, *, chosen: bool) -> str:
+def kept_in_brief(units: int, kind: str, waiting: int = 0, *, chosen: bool) -> str:
+    """Of so many pods, workloads or bindings."""
     what = "the chosen place and a few alternatives" if chosen else "what was decided, without the reasons"
     crowd = f", and {waiting} others waited for a decision" if waiting > 1 else ""
-    return f"Of this decision only the main points were kept, because there were {pods} pods{crowd}: {what}."
+    return f"Of this decision only the main points were kept, because there were {units} {kind}{crowd}: {what}."
 
 
 KEPT_WITHOUT_REASONS = "Of this decision only the outcome was kept, without the reasons of those who stayed."

@@ -11,6 +11,7 @@ from reprieve.cli.explain.decisions import preempted_lines, reasons_of
 from reprieve.cli.explain.why_not import why_not_lines
 from reprieve.scheduler.history import plans
 from reprieve.texts.history import kept_in_brief
+from tests.builders.quota import flavor, queue, workload
 from tests.planes.running import Plane, live
 
 NOBODY = {"unit": "Pod/default/nobody", "attempts": [], "others": [], "earlier": []}
@@ -43,15 +44,31 @@ def test_of_a_large_world_only_the_main_points_are_kept_and_that_is_said(monkeyp
         assert list(preempted_lines(made, victim))[-1] == said
         assert list(why_not_lines(told, NOBODY))[-1] == said
 
-    monkeypatch.setattr(plans, "PODS_FOR_WHOLE_PLANS", 2)
+    monkeypatch.setattr(plans, "UNITS_FOR_WHOLE_PLANS", 2)
     live(story)
 
 
 def test_that_others_waited_for_a_decision_is_said_where_it_was_the_cause() -> None:
-    assert kept_in_brief(300, 40, chosen=False) == (
+    assert kept_in_brief(300, "pods", 40, chosen=False) == (
         "Of this decision only the main points were kept, because there were 300 pods, and 40 others waited for a "
         "decision: what was decided, without the reasons."
     )
+
+
+def test_where_many_workloads_are_decided_for_at_once_the_main_points_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(plane: Plane) -> None:
+        await plane.apply(flavor("default"), *queue("team", {"default": {"cpu": 2}}))
+        for number in range(4):
+            await plane.apply(workload(f"w{number}", "team", cpu=2))
+        await plane.passes(10)
+        made = plane.plane.history.explain("Workload/default/w3")["decision"]
+        assert list(reasons_of(made))[-1] == (
+            "Of this decision only the main points were kept, because there were 4 workloads, and 2 others waited for a "
+            "decision: what was decided, without the reasons."
+        )
+
+    monkeypatch.setattr(plans, "_UNITS_FOR_ALL_WHO_WAIT", 7)
+    live(story)
 
 
 def test_of_a_small_one_all_is_kept_and_nothing_is_said() -> None:

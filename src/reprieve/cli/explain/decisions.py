@@ -50,10 +50,9 @@ def not_kept(made: Data) -> Iterator[str]:
     plan = made["plan"]
     match plan.get("kept", "whole"):
         case "brief":
-            yield from (
-                "",
-                texts.kept_in_brief(plan.get("pods", 0), plan.get("waiting", 0), chosen=bool(plan["candidates"])),
-            )
+            units = plan.get("units", plan.get("pods", 0))  # older histories have `pods`
+            kind, waiting = plan.get("kind", "pods"), plan.get("waiting", 0)
+            yield from ("", texts.kept_in_brief(units, kind, waiting, chosen=bool(plan["candidates"])))
         case "message":
             yield from ("", texts.KEPT_WITHOUT_REASONS)
     if plan.get("moreSpared"):

@@ -63,9 +63,9 @@ class History:
         """Unit and uid of all that are there, as far as is known."""
         return [(each.unit, each.uid) for each in self._objects.present()]
 
-    def record(self, plan: Plan, *, pods: int = 0, waiting: int = 0) -> int:
-        """Keep a decision; its number. `pods` is the size of the world, `waiting` how many others wait for a decision:
-        of a large one, or while many wait, the main points are kept."""
+    def record(self, plan: Plan, *, units: int = 0, kind: str = "pods", waiting: int = 0) -> int:
+        """Keep a decision; its number. `units` is the size of the world, in pods, workloads or bindings, `waiting` how
+        many others wait for a decision: of a large one, or while many wait, the main points are kept."""
         told = (plan.outcome, plan.message, tuple(victim.unit for victim in plan.victims))
         now = precise_timestamp(self._clock())
         whose = plan.preemptor, self._objects.uid_of(plan.preemptor)
@@ -73,7 +73,7 @@ class History:
         if again:
             self._remember(whose, again, told)
             return again
-        number = self._insert(whose, plan, now, kept_plan(plan, pods, waiting))
+        number = self._insert(whose, plan, now, kept_plan(plan, units, waiting, kind))
         self._remember(whose, number, told)
         if plan.outcome == "Preempt":
             self.flush()

@@ -11,18 +11,18 @@ from reprieve.planning.result import decision
 Kept = Literal["whole", "brief", "message"]
 """All of it; the chosen domain and a few others, of a large world; only what was decided, without reasons."""
 
-PODS_FOR_WHOLE_PLANS = 2_000
-_PODS_FOR_ALL_WHO_WAIT = 100_000
+UNITS_FOR_WHOLE_PLANS = 2_000
+_UNITS_FOR_ALL_WHO_WAIT = 100_000
 _MOST_SPARED = 1_000
 
 
-def kept_plan(plan: Plan, pods: int, waiting: int = 0) -> bytes:
-    """A plan as it is stored: whole, or in a world of so many pods its main points. Who fits needs no reasons.
+def kept_plan(plan: Plan, units: int, waiting: int = 0, kind: str = "pods") -> bytes:
+    """A plan as it is stored: whole, or in a world of so many units its main points. Who fits needs no reasons.
 
     `waiting`: others whose turn it is, and who wait while reasons are put together. Where they are many, that is done
     only in a small world: for all of them together it takes about a second at most.
     """
-    large = pods > PODS_FOR_WHOLE_PLANS or pods * waiting > _PODS_FOR_ALL_WHO_WAIT
+    large = units > UNITS_FOR_WHOLE_PLANS or units * waiting > _UNITS_FOR_ALL_WHO_WAIT
     kept: Kept = "brief" if large and plan.outcome != "Fits" else "whole"
     if plan.outcome == "Fits":
         plan = _bare(plan)
@@ -32,7 +32,7 @@ def kept_plan(plan: Plan, pods: int, waiting: int = 0) -> bytes:
         made, kept = decision(_bare(plan)), "message"
     body: dict[str, Any] = {**msgspec.to_builtins(made), "kept": kept}
     if kept == "brief":
-        body |= {"pods": pods, "waiting": waiting}
+        body |= {"units": units, "kind": kind, "waiting": waiting}
     if len(made.spared) > _MOST_SPARED:
         body |= {"spared": body["spared"][:_MOST_SPARED], "moreSpared": len(made.spared) - _MOST_SPARED}
     return msgspec.json.encode(body)

@@ -62,7 +62,7 @@ class AdmitWorkloads:
         known, self._known = self._known, Refusals()  # until all have been told: else they are decided for again
         plans = [plan for plan in cycle(self._policy, known) if not self._put_off(plan)]
         seconds = self._services.elapsed() - started
-        numbers = [self._log.decided(plan, seconds) for plan in plans]
+        numbers = [self._log.decided(plan, seconds, beside=len(plans) - 1) for plan in plans]
         if self._services.shadow:
             done: list[bool | None] = [False]
         else:

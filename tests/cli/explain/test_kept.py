@@ -63,8 +63,8 @@ def test_where_many_workloads_are_decided_for_at_once_the_main_points_are_kept(m
         await plane.passes(10)
         made = plane.plane.history.explain("Workload/default/w3")["decision"]
         assert list(reasons_of(made))[-1] == (
-            "Of this decision only the main points were kept, because there were 4 workloads, and 2 others waited for a "
-            "decision: what was decided, without the reasons."
+            "Of this decision only the main points were kept, because there were 4 workloads, and 2 others waited for "
+            "a decision: what was decided, without the reasons."
         )
 
     monkeypatch.setattr(plans, "_UNITS_FOR_ALL_WHO_WAIT", 7)

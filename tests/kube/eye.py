@@ -5,7 +5,8 @@
 3. Nobody is evicted in vain: whoever it was for gets that node, or is overtaken there by somebody above it, or is gone
    before it has any. As with kube-scheduler, room that comes free elsewhere while the victim still leaves is taken:
    that somebody did leave there in between, or gave up a promise of that room, is looked at, and how often it happens
-   is counted.
+   is counted. What happened half a second before the victim was told to go may not have been heard of yet: it is on
+   its way through the same server, which is made to stumble.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from tests.kube.client import KubeClient, Refused
 
 _MADE_WAY = re.compile(r"Preempted by Pod/(?P<namespace>[^/]+)/(?P<name>\S+) on (?P<node>[^:]+): ")
 _OVER = ("Succeeded", "Failed")
+_ON_ITS_WAY = 0.5
 
 
 @dataclass
@@ -57,6 +60,8 @@ class Eye:
         self.faults: list[str] = []
         self.given_up: list[tuple[str, int, str]] = []
         """Nodes that were promised to somebody and are no longer, from which version on, and to whom."""
+        self._moments: list[tuple[int, float]] = []
+        """When each version was seen."""
         self.gaps = 0
         """How often the server had forgotten what happened in between."""
         self._thread = threading.Thread(target=self._run, name="eye", daemon=True)
@@ -100,18 +105,24 @@ class Eye:
 
     def _room_came_free(self, victim: Life) -> bool:
         """Whether its preemptor is on a node that somebody left after the victim was told to go."""
+        known = self._known_by(victim.left_at)
         return any(
-            other.node == life.node and victim.left_at < other.gone_at <= life.bound_at
+            other.node == life.node and known < other.gone_at <= life.bound_at
             for life in self.lives.values()
             if life.name == victim.victim_of and life.node
             for other in self.lives.values()
         ) or any(
-            node == life.node and victim.left_at < version <= life.bound_at
+            node == life.node and known < version <= life.bound_at
             for life in self.lives.values()
             if life.name == victim.victim_of
             for node, version, name in self.given_up
             if name != life.name
         )
+
+    def _known_by(self, version: int) -> int:
+        """The last version that a scheduler must have heard of when it wrote another one."""
+        wrote = next((moment for seen, moment in self._moments if seen >= version), 0.0)
+        return max((seen for seen, moment in self._moments if moment < wrote - _ON_ITS_WAY), default=0)
 
     def _in_vain(self, victim: Life) -> bool:
         """By name: of several that had this name one after the other, one that got the place is enough."""
@@ -164,6 +175,7 @@ class Eye:
         if event["type"] == "ERROR":
             return self._lost_track()
         self._version = int(event["object"]["metadata"]["resourceVersion"])
+        self._moments.append((self._version, time.monotonic()))
         life = self._see(event["object"])
         if event["type"] == "DELETED":
             life.gone_at = self._version

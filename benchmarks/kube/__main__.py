@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.kube.accounts import machine
-from benchmarks.kube.run import KUBE, LONGEST, OURS, SCHEDULERS, Result, one
+from benchmarks.kube.run import KUBE, LONGEST, OTHERS, OURS, SCHEDULERS, Result, one
 from benchmarks.kube.shapes import SHAPES, USUAL
 from tests.kube.processes import DidNotStart
 from tools.kube.provide import provided
@@ -68,8 +68,8 @@ def _table(found: Mapping[str, Results]) -> None:
     rows = []
     for name, results in found.items():
         times = [_outcome(results[each]) if each in results else "not measured" for each in SCHEDULERS]
-        rows.append([_title(name), *times, _ratio(results)])
-    _markdown(("shape", "kube-scheduler", "Reprieve", "ratio"), rows)
+        rows.append([_title(name), *times, _ratio(results), *(_all_cpu(results, each) for each in SCHEDULERS)])
+    _markdown(("shape", "kube-scheduler", "Reprieve", "ratio", "CPU with kube-scheduler", "CPU with Reprieve"), rows)
     runs = [(_title(name), each, result) for name, results in found.items() for each, result in results.items()]
     processes = list(dict.fromkeys(each for _, _, result in runs for each in result.cpu))
     print("\nSeconds of CPU until the last was bound, and when the last event was written:\n")
@@ -91,6 +91,14 @@ def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     for row in rows:
         print(f"| {' | '.join(row)} |", flush=True)
+
+
+def _all_cpu(results: Results, scheduler: str) -> str:
+    """Of all parts together: what it would come to on a machine that has nothing else to do."""
+    if scheduler not in results:
+        return ""
+    used = results[scheduler].cpu
+    return f"{sum(used.values()) - used[OTHERS]:.0f} s"
 
 
 def _ratio(results: Results) -> str:

@@ -35,6 +35,8 @@ from tests.kube.second_scheduler import own_kubeconfig
 
 KUBE, OURS = "kube-scheduler", "reprieve"
 SCHEDULERS = (KUBE, OURS)
+OTHERS = "everybody else"
+"""Whatever runs on this machine and is no part of this."""
 _NAMES = {KUBE: "default-scheduler", OURS: "reprieve"}
 LONGEST = 600.0
 """Seconds after which a run is given up."""
@@ -196,7 +198,7 @@ class _Run:
             **{name: cpu_seconds(pid) for name, pid in processes.items()},
             "the benchmark itself": cpu_seconds(os.getpid()),
         }
-        return {**known, "everybody else": machine_seconds() - sum(known.values())}
+        return {**known, OTHERS: machine_seconds() - sum(known.values())}
 
     def _say(self, what: str) -> None:
         print(f"    {self._scheduler}: {what}", file=sys.stderr, flush=True)

@@ -54,9 +54,10 @@ examples: $(RUNTIME) ## Decide over the examples, and run their cases
 		$(BIN)/reprieve plan -f "$$example" || exit; done
 	@printf '\n$$ reprieve test examples/cases\n'; $(BIN)/reprieve test examples/cases
 
-# A worker for each core. What one file sets up, such as a real API server, is set up once in each of them. The contract
-# counts what was answered in all of its tests, so that one process runs them.
-WORKERS := -n logical --dist loadfile
+# A worker for each core. What one file sets up, such as a real API server, is set up once in each of them. Files are taken
+# in their order: by the number of their tests, those with one long test would come last, when there is nothing to do beside
+# them. The contract counts what was answered in all of its tests, so that one process runs them.
+WORKERS := -n logical --dist loadfile --no-loadscope-reorder
 
 test: $(DEV) ## Run the tests
 	$(BIN)/python -m pytest $(WORKERS) --ignore=tests/server/test_contract.py

@@ -54,6 +54,11 @@ class NaiveTree:
             return sum(self.has_enough(child, there) for child in self.children[group]) >= self.least[group]
         return len(there & set(self.members(group))) >= self.least[group]
 
+    def whole_above(self, group: str, there: set[str]) -> bool:
+        """Whether every composite group above one has what it needs: below one that has not, nobody is placed."""
+        above = next((parent for parent, children in self.children.items() if parent and group in children), "")
+        return not above or (self.has_enough(above, there) and self.whole_above(above, there))
+
     def in_part(self, group: str, placed: set[str]) -> bool:
         """Whether any group below gets pods, and has not as many as it needs with these."""
         some = any(placed & set(self.members(leaf)) for leaf in self.leaves(group))

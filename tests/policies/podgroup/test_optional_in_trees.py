@@ -163,5 +163,6 @@ def check_places(tree: NaiveTree, decision: Decision, gone: set[str]) -> None:
     for name in gone:
         assert min(tree.free(gone - {name}, placed).values()) < 0, f"{name} could have stayed"
     for name in set(tree.waiting) - set(placed):
-        if there & set(tree.members(tree.group_of(name))):
+        group = tree.group_of(name)
+        if there & set(tree.members(group)) and tree.whole_above(group, there):
             assert max(left.values()) < tree.cpu(name), f"there is room for {name}"

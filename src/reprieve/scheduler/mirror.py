@@ -83,6 +83,11 @@ class Mirror:
         """Whether it is told of pods and nodes as they change. Where it is not, somebody may have left long ago."""
         return self._caches[PODS].live and self._caches[NODES].live
 
+    def catch_up(self) -> None:
+        """Take in what is known of pods and nodes by now; what that changes is told with the next `follow`."""
+        for resource in (PODS, NODES):
+            self._caches[resource].catch_up()
+
     def absorb(self, record: Record, *, gone: bool = False) -> None:
         """What a write of the scheduler's own has returned: the next decision must see it."""
         cache = self._caches[record.resource]

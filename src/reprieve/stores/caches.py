@@ -9,7 +9,7 @@ from reprieve.manifests.resource import Resource
 from reprieve.stores.assumed import Arrived, Assumption, shown
 from reprieve.stores.errors import Expired
 from reprieve.stores.protocol import Store, Watch
-from reprieve.stores.records import Record
+from reprieve.stores.records import Record, WatchEvent
 
 Key = tuple[str, str]
 Index = Callable[[Record], Iterable[Hashable]]
@@ -78,9 +78,7 @@ class Cache:
                 await self._begin(store, signal)
             assert self._watch is not None  # noqa: S101
             while events := self._watch.take():  # taken once more when there were some: only then does it say it failed
-                for event in events:
-                    self._version = max(self._version or 0, event.record.version)
-                    self._see(event.record, deleted=event.type == "DELETED")
+                self._take(events)
         except Expired:
             self.stop()
             self._version = None
@@ -88,6 +86,16 @@ class Cache:
         except Exception:
             self.stop()
             raise
+
+    def catch_up(self) -> None:
+        """Take in what has arrived, between two turns of whoever follows."""
+        if self._watch is not None and len(self._watch):
+            self._take(self._watch.take())
+
+    def _take(self, events: Iterable[WatchEvent]) -> None:
+        for event in events:
+            self._version = max(self._version or 0, event.record.version)
+            self._see(event.record, deleted=event.type == "DELETED")
 
     @property
     def following(self) -> bool:

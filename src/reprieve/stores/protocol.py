@@ -51,6 +51,7 @@ class Watch:
     def fail(self, failure: Exception) -> None:
         """For stores: there will be no more; the reader gets what has arrived, and then this."""
         self._failure = failure
+        self.live = False
         self.signal.set()
 
     def __len__(self) -> int:

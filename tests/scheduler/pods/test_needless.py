@@ -26,21 +26,30 @@ class SlowStore(FarStore):
         super().__init__(store, seed, lost=0.0, slowest=0.01)
         self.marks = 0
         self.before_marking: Callable[[], Any] | None = None
+        """Called once, before the first pod is marked."""
+        self.deletes = True
+        self.binds_within = 0.0
 
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
-        if name != "patch":
+        if name not in ("patch", "delete", "bind"):
             return found
 
-        async def patch(*args: Any, **options: Any) -> Any:
-            if _marks(args):
+        async def held_up(*args: Any, **options: Any) -> Any:
+            if name == "patch" and args[0] == PODS and _marks(args):
                 self.marks += 1
-                if self.before_marking is not None:
-                    before, self.before_marking = self.before_marking, None
-                    await before()
+                await self._before_marking()
+            if name == "delete" and not self.deletes:
+                raise Unavailable("the line broke")
+            await asyncio.sleep(self.binds_within if name == "bind" else 0)
             return await found(*args, **options)
 
-        return patch
+        return held_up
+
+    async def _before_marking(self) -> None:
+        if self.before_marking is not None:
+            before, self.before_marking = self.before_marking, None
+            await before()
 
 
 def _marks(args: tuple[Any, ...]) -> bool:
@@ -55,11 +64,11 @@ async def two_full_nodes(plane: Plane, near: EmbeddedStore) -> None:
     for node, priority in (("a", "high"), ("b", "")):
         await near.create(NODES, hollow_node(node, cpu="2"))
         await plane.pod(f"on-{node}", cpu="2", priority=priority)
-        await plane.until(partial(_bound, plane, f"on-{node}"))
+        await plane.until(partial(bound, plane, f"on-{node}"))
         assert await plane.where(f"on-{node}") == node
 
 
-async def _bound(plane: Plane, name: str) -> bool:
+async def bound(plane: Plane, name: str) -> bool:
     return bool(await plane.where(name))
 
 
@@ -77,7 +86,7 @@ def test_room_that_comes_free_before_the_victim_leaves_spares_it() -> None:
 
         far.before_marking = the_other_ends
         await plane.pod("wants", cpu="2", priority="middle")
-        await plane.until(lambda: _bound(plane, "wants"))
+        await plane.until(lambda: bound(plane, "wants"))
         assert far.marks == 1
         assert await plane.where("wants") == "a"
         stays = await plane.record("on-b")
@@ -93,12 +102,12 @@ def test_a_decision_of_which_nobody_has_left_yet_is_made_anew_when_a_write_fails
         await two_full_nodes(plane, near)
 
         async def the_line_breaks() -> None:
-            asyncio.get_running_loop().call_later(0.5, _end, near, "on-a")
+            asyncio.get_running_loop().call_later(0.5, end, near, "on-a")
             raise Unavailable("the line broke")
 
         far.before_marking = the_line_breaks
         await plane.pod("wants", cpu="2", priority="middle")
-        await plane.until(lambda: _bound(plane, "wants"))
+        await plane.until(lambda: bound(plane, "wants"))
         assert await plane.where("wants") == "a"
         assert not told_to_go(await plane.record("on-b"))
 
@@ -108,7 +117,7 @@ def test_a_decision_of_which_nobody_has_left_yet_is_made_anew_when_a_write_fails
 _ENDING: set[asyncio.Task[Any]] = set()
 
 
-def _end(near: EmbeddedStore, name: str) -> None:
+def end(near: EmbeddedStore, name: str) -> None:
     _ENDING.add(asyncio.ensure_future(near.delete(PODS, name, "default", grace=0)))
 
 
@@ -121,7 +130,7 @@ def test_nobody_leaves_while_changes_cannot_be_seen() -> None:
         await plane.passes(20)
         assert not told_to_go(await plane.record("on-b"))
         cache._watch.live = True
-        await plane.until(lambda: _bound(plane, "wants"))
+        await plane.until(lambda: bound(plane, "wants"))
         assert await plane.where("wants") == "b"
 
     live_far_away(story, far_away=SlowStore)

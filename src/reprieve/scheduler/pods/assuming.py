@@ -43,10 +43,17 @@ class Assumed(AssumedObjects):
 
     def leaving(self, hold: Hold) -> None:
         now = timestamp(self._context.clock())
-        for victim in hold.victims:
-            record = self._pods.find(victim.unit)
-            if record is not None and record.uid == victim.uid:
-                self.assume(record, {"metadata": {"deletionTimestamp": now}}, is_leaving)
+        for record in self._victims(hold):
+            self.assume(record, {"metadata": {"deletionTimestamp": now}}, is_leaving)
+
+    def staying(self, hold: Hold) -> None:
+        """For a moment, as if nobody had been chosen."""
+        for record in self._victims(hold):
+            self._context.mirror.withdraw(record)
+
+    def _victims(self, hold: Hold) -> list[Record]:
+        found = ((victim, self._pods.find(victim.unit)) for victim in hold.victims)
+        return [record for victim, record in found if record is not None and record.uid == victim.uid]
 
 
 def has_node(record: Record) -> bool:

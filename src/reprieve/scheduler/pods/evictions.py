@@ -2,9 +2,10 @@
 
 1. Every group that goes as a whole, then every victim is marked with the condition DisruptionTarget; only when all are,
    they are deleted gracefully, each by its uid. A victim that leaves already or is gone costs nothing.
-2. Until the first of them leaves, a decision can be taken back, and it is when it has become needless on the way: then
-   the marks go, and it is decided anew. That is asked at the last moment; an API server may have taken its time.
-3. Once somebody leaves, what fails is done again before anything else is decided for the same preemptor: else they
+2. Until the first of them is told to leave, a decision can be taken back, and it is when it has become needless on the
+   way, or its preemptor is gone: then the marks go. That is asked at the last moment; an API server may have taken its
+   time. Whoever leaves by itself is no reason for the others to leave.
+3. Once somebody was told, what fails is done again before anything else is decided for the same preemptor: else they
    would have left in vain.
 4. Where budgets are respected, it is the server that keeps them: before anything is written, every eviction is
    rehearsed, so that a budget which has changed since the decision stops it whole. Then victims leave by the Eviction
@@ -22,7 +23,7 @@ from reprieve.model.names import UnitName
 from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.group_conditions import GroupConditions
 from reprieve.scheduler.pods.writing import PodWriter
-from reprieve.stores.errors import Conflict, NotFound, TooManyRequests
+from reprieve.stores.errors import Conflict, NotFound, StoreError, TooManyRequests
 from reprieve.stores.protocol import Rehearsing, Store
 from reprieve.stores.records import Record
 
@@ -44,6 +45,10 @@ class PodEvictions:
         self._groups = GroupConditions(context)
         self._unfinished: dict[str, Hold] = {}
         """Evictions of which a part failed, by preemptor; after a restart the holds in the objects tell the same."""
+        self._sent: set[str] = set()
+        """Those of them of which somebody was told to leave, or may have been."""
+        self._abandoned: list[Hold] = []
+        """Those whose preemptor is gone, and of which marks are still to be taken off."""
 
     def unfinished(self, unit: str) -> bool:
         return unit in self._unfinished
@@ -51,10 +56,26 @@ class PodEvictions:
     async def finish(self, unit: str) -> None:
         """Before anything else is decided for a unit: what failed of its last decision is done, or taken back."""
         hold = self._unfinished.get(unit)
-        if hold is not None and self.begun(hold):
+        if hold is not None and unit in self._sent:
             await self.evict(hold)
         elif hold is not None:
             await self._take_back(hold)
+
+    def abandon(self, unit: str) -> None:
+        """A preemptor is gone: nobody else is told to leave for it, nor for another one of its name."""
+        hold = self._unfinished.get(unit)
+        if hold is not None:
+            self._over(hold)
+            self._abandoned.append(hold)
+
+    async def clean_up(self) -> None:
+        """Take off the marks of decisions that were abandoned; what fails is tried again the next time."""
+        while self._abandoned:
+            try:
+                await self._unmark_all(self._abandoned[0])
+            except StoreError:
+                return
+            del self._abandoned[0]
 
     async def rehearse(self, hold: Hold) -> None:
         """Ask whether budgets let all victims go; raises `TooManyRequests` where they do not. Nobody is told."""
@@ -77,29 +98,45 @@ class PodEvictions:
             await together(self._mark(victim) for victim in hold.victims)
             await self._go_on(hold, needed)
             await together(self._delete(victim, hold) for victim in hold.victims)
-        del self._unfinished[hold.preemptor]
+        self._over(hold)
         self._context.log.carried_out(hold)
 
     async def _go_on(self, hold: Hold, needed: Callable[[], bool]) -> None:
-        if not self.begun(hold) and not needed():
+        if hold.preemptor not in self._sent and not needed():
             await self._take_back(hold)
             raise NeedNotLeave(hold.preemptor)
+        self._sent.add(hold.preemptor)
 
     async def _take_back(self, hold: Hold) -> None:
-        """Nobody has left yet: they stay."""
+        """Nobody was told to leave yet: they stay."""
+        await self._unmark_all(hold)
+        self._over(hold)
+
+    def _over(self, hold: Hold) -> None:
+        self._unfinished.pop(hold.preemptor, None)
+        self._sent.discard(hold.preemptor)
+
+    async def _unmark_all(self, hold: Hold) -> None:
+        groups = dict.fromkeys(victim.group for victim in hold.victims if victim.group)
+        await together(self._groups.stays(UnitName(group)) for group in groups)
         await together(self._stay(victim) for victim in hold.victims)
-        del self._unfinished[hold.preemptor]
 
     async def _stay(self, victim: HeldVictim) -> None:
         record = self._staying(victim)
-        if record is not None and is_target(record):
-            await self.unmark(record, UnitName(victim.group) if victim.group else None)
+        if record is None or not is_target(record):
+            return
+        try:
+            await self.unmark(record)
+        except (Conflict, NotFound):
+            return  # it leaves, or is gone
 
     async def _evict_within_budgets(self, hold: Hold) -> None:
         try:
             await together(self._evict(victim, hold) for victim in hold.victims)
         except TooManyRequests:
-            del self._unfinished[hold.preemptor]  # to be decided anew, not done again
+            self._over(hold)  # to be decided anew, not done again
+            if not self.begun(hold):
+                await self._unmark_all(hold)
             raise
 
     async def _evict(self, victim: HeldVictim, hold: Hold) -> None:

@@ -54,7 +54,7 @@ class PodLane(Lane):
         self._history = services.context.log.history
         self._pending = PendingUnits(services.policies, services.names)
         room = NodeRoom(services.policies, services.context.clock)
-        evictions = PodEvictions(services.context, services.policies.respects_budgets)
+        evictions = self._evictions = PodEvictions(services.context, services.policies.respects_budgets)
         effects = PodEffects(services.context, evictions)
         self._alike = AlikePods(services.queue, self._pending, room)
         self._place = PlacePods(services, self._pending, effects, evictions, room, self._alike)
@@ -88,6 +88,7 @@ class PodLane(Lane):
     async def react(self, seen: Seen) -> None:
         if seen.resource in self._by_resource:
             self._by_resource[seen.resource](seen)
+            await self._evictions.clean_up()
         elif seen.resource.kind in _GROUPING and seen.resource.group == _SCHEDULING:
             self._group(seen)
 
@@ -125,6 +126,8 @@ class PodLane(Lane):
         before, after = self._pending.update(key)
         if after and (after != before or asks_anew(seen)):
             self._changed[after] = None
+        if before and (before not in self._pending or _another(seen)):
+            self._evictions.abandon(before)
         if before and before not in self._pending:
             self._queue.delete(before)
             self._alike.gone(before)
@@ -219,6 +222,11 @@ class PodLane(Lane):
 
 
 # What of a pod or node counts for others who wait
+
+
+def _another(seen: Seen) -> bool:
+    """Whether it is another pod of the same name."""
+    return seen.old is not None and seen.new is not None and seen.old.uid != seen.new.uid
 
 
 def node_of(record: Record | None) -> str:

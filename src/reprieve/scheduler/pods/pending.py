@@ -43,7 +43,7 @@ class PendingUnits:
     def mine(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self._names and not self._world.propagated(pod)
 
-    def _decided_for(self, facts: PodFacts) -> bool:
+    def decided_for(self, facts: PodFacts) -> bool:
         """Whether it is this scheduler's, and the policy that claims it is on."""
         if not self.mine(facts.pod) or self._all_on:
             return self.mine(facts.pod)
@@ -60,7 +60,7 @@ class PendingUnits:
         if before:
             self._leave(before, key)
         facts = self._world.pods.get(key)
-        after = self.unit_of(facts) if facts is not None and facts.pending and self._decided_for(facts) else None
+        after = self.unit_of(facts) if facts is not None and facts.pending and self.decided_for(facts) else None
         if after:
             self._unit_of[key] = after
             self._members.setdefault(after, {})[key] = None

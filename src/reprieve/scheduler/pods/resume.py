@@ -20,7 +20,7 @@ from reprieve.policies.on_nodes import still_below
 from reprieve.policies.podgroup.entry import PodGroupEntry
 from reprieve.policies.podgroup.groups import is_broken, least_of
 from reprieve.policies.queue.entry import QueueEntry
-from reprieve.scheduler.context import annotations_of
+from reprieve.scheduler.context import annotations_of, together
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions, is_target
@@ -71,6 +71,10 @@ class ResumePods:
         facts = self._mirror.world.pods.get(record.key)
         if hold is None or facts is None or not self._pending.mine(facts.pod):
             return
+        if not self._pending.decided_for(facts):
+            if facts.pending and facts.nominated:
+                await self._effects.clear(record)  # nobody will bind it: it must not keep others from the place
+            return
         if hold.preemptor not in (self._pending.unit_of(facts), self._podgroups.groups.name_of(facts)):
             return
         if hold.members:
@@ -91,6 +95,9 @@ class ResumePods:
             return
         if self._evictions.begun(hold):
             await self._tell_the_rest(hold, min(self._units.scheduling_priority(facts) for facts in waiting))
+        elif not any(facts.node for facts in members):
+            await together(self._effects.clear(record) for facts in waiting if (record := self._record(facts)))
+            return
         preemptor = self._pending.waiting(hold.preemptor)
         if preemptor is None or not any(facts.node for facts in members):
             return
@@ -103,6 +110,9 @@ class ResumePods:
         await self._evictions.evict(
             still_below(hold, priority, self._units, self._victim, between_queues=between_queues)
         )
+
+    def _record(self, facts: PodFacts) -> Record | None:
+        return self._mirror.told(PODS, facts.key[1], facts.key[0])
 
     def _victim(self, victim: HeldVictim) -> PodFacts | None:
         return self._pod(victim.unit, victim.uid)

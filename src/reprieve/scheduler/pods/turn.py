@@ -58,6 +58,8 @@ class PlacePods:
         self._evictions = evictions
         self._room = room
         self._writes = services.context.writes
+        self._taken_back: set[str] = set()
+        """Units whose last decision turned out to be needless before anybody had left."""
 
     async def turn(self, unit: str) -> None:
         over = self._alike.takes_turn(unit)
@@ -67,8 +69,10 @@ class PlacePods:
             over()
 
     async def _turn(self, unit: str) -> None:
+        await self._evictions.clean_up()
         waiting = self._pending.waiting(unit)
         if waiting is None:
+            self._evictions.abandon(unit)
             return self._queue.done(unit)
         if self._has_to_wait(unit):
             return None
@@ -84,7 +88,7 @@ class PlacePods:
         number = self._log.decided(plan, self._services.elapsed() - started)
         if self._services.shadow:
             return self._set_aside(unit, plan)
-        if plan.outcome == "Preempt" and not self._sees():
+        if self._makes_somebody_leave(waiting, plan) and not self._sees():
             return self._queue.failed(unit)
         return await self._commit(unit, waiting, plan, number)
 
@@ -114,8 +118,22 @@ class PlacePods:
     def _sees(self) -> bool:
         return self._services.context.mirror.sees
 
-    def _still_needed(self, unit: str) -> bool:
-        """Whether a unit still has no place without its victims, by all that is known now."""
+    def _makes_somebody_leave(self, waiting: Preemptor, plan: Plan) -> bool:
+        """A group that finds no place lets go of what it has, too."""
+        return plan.outcome == "Preempt" or (isinstance(waiting.facts, Group) and plan.outcome == "Unschedulable")
+
+    def _still_needed(self, unit: str, assumed: Assumed, hold: Hold) -> bool:
+        """Whether a unit still has no place without its victims, by all that is known now, and as if they stayed: who
+        leaves is not in the way of everything any more."""
+        mirror = self._services.context.mirror
+        mirror.catch_up()
+        assumed.staying(hold)
+        try:
+            return self._needs_a_place(unit)
+        finally:
+            assumed.leaving(hold)
+
+    def _needs_a_place(self, unit: str) -> bool:
         waiting = self._pending.waiting(unit)
         if waiting is None or not self._sees():
             return False
@@ -159,7 +177,7 @@ class PlacePods:
         hold = self._effects.hold(waiting, plan, number)
         assumed = Assumed(self._services.context)
         # Where nobody else has a turn meanwhile, nothing can have changed.
-        needed = partial(self._still_needed, unit) if self._writes.in_parallel else _yes
+        needed = partial(self._still_needed, unit, assumed, hold) if self._writes.in_parallel else _yes
         take_back = self._taking_back(unit, assumed)
 
         async def work() -> None:
@@ -170,7 +188,11 @@ class PlacePods:
                 await self._effects.refused_by_budget(waiting.pods, message, number)
                 raise
             except NeedNotLeave:
+                if unit in self._taken_back:  # once is luck; after that, whoever decides so is in no hurry
+                    raise Conflict(f"what was decided for {unit} was needless again") from None
+                self._taken_back.add(unit)
                 return await take_back()
+            self._taken_back.discard(unit)
             self._log.acted(plan, number, _placed(waiting, plan))
 
         if self._writes.in_parallel:

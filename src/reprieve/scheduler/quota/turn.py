@@ -60,7 +60,10 @@ class AdmitWorkloads:
         started = self._services.elapsed()
         self._policy.quota.at(microseconds(self._services.context.clock()))
         known, self._known = self._known, Refusals()  # until all have been told: else they are decided for again
-        plans = [plan for plan in cycle(self._policy, known) if not self._put_off(plan)]
+        decided = cycle(self._policy, known)
+        plans = [plan for plan in decided if not self._put_off(plan)]
+        if len(plans) < len(decided):
+            known = Refusals()  # whoever was put off is not told yet, and has to be decided for again
         seconds = self._services.elapsed() - started
         numbers = [self._log.decided(plan, seconds, beside=len(plans) - 1) for plan in plans]
         if self._services.shadow:

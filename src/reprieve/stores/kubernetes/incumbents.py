@@ -17,7 +17,7 @@ import msgspec
 
 from reprieve.manifests.problems import ReprieveError
 from reprieve.policies.incumbents import Incumbent
-from reprieve.stores.errors import Forbidden, NotFound, StoreError
+from reprieve.stores.errors import Forbidden, NotFound, StoreError, Unavailable
 from reprieve.stores.kubernetes.requests import Requests
 from reprieve.texts import incumbents as texts
 
@@ -45,6 +45,10 @@ class Sign(NamedTuple):
 
     incumbent: Incumbent
     what: str
+
+
+class _Listed(msgspec.Struct):
+    items: list[dict[str, Any]] | None = None
 
 
 class Lookout:
@@ -137,8 +141,10 @@ class Lookout:
             body = await self._requests.send("GET", path, query={"fieldSelector": f"metadata.name={name}"})
         except NotFound:
             return []
-        found: list[dict[str, Any]] = msgspec.json.decode(body).get("items") or []
-        return found
+        try:
+            return msgspec.json.decode(body, type=_Listed).items or []
+        except msgspec.MsgspecError as error:
+            raise Unavailable(f"{path} is answered with something else than a list: {error}") from error
 
 
 def _wants_pods(deployment: dict[str, Any]) -> bool:

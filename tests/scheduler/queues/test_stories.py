@@ -11,7 +11,9 @@ from reprieve.manifests.kinds import CONFIG_MAPS, PODS
 from reprieve.policies.queue.limits import ABOVE_SINCE
 from reprieve.scheduler.queues.configuration import ACCEPTED
 from reprieve.stores.records import Record
+from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
+from tests.planes.laws import Eye
 from tests.planes.running import Dict, Plane, condition, job, live, pod, replica_set
 
 CONFIGS = "yunikorn-configs"
@@ -359,5 +361,29 @@ def test_nobody_goes_for_a_lowered_maximum_where_that_is_not_switched_on() -> No
         await _configure(plane, _limited(2))
         await plane.passes(600)
         assert await _running(plane, "busy") == 4
+
+    live(story)
+
+
+def test_what_somebody_else_leaves_in_a_while_does_not_make_room_beside_a_nomination() -> None:
+    """A group waits for its own victims only. If all leavers counted for its place, a queue's next pod would take what
+    is free, be preempted, be made again and take it once more, until the slow one has gone."""
+
+    async def story(plane: Plane) -> None:
+        await _cluster(plane, 3, PROD, TEST)
+        await plane.apply(pod("slow", **_in("test", "slow", priority="high", leaves=90)))
+        await plane.apply(_set("quick", "test", replicas=1, priority="low"))
+        await plane.apply(_set("steady", "test", replicas=1, priority="low", leaves=15))
+        await plane.passes(5)
+        assert await plane.homes("quick") + await plane.homes("steady") == ["n1", "n1"]
+        await plane.store.delete(PODS, "slow", "default")
+        await plane.apply(pod_group("gang", gang=1, priorityClassName="high"))
+        member = _in("prod", "gang", cpu="2", priority="high", schedulingGroup={"podGroupName": "gang"})
+        seen = Eye(plane.plane.store)
+        await plane.apply(pod("gang-0", **member))
+        await plane.passes(40)
+        assert await plane.where("gang-0") == "n1"
+        await plane.rests()
+        assert seen.evictions == {"quick": 1, "steady": 1}
 
     live(story)

@@ -12,6 +12,7 @@ from reprieve.engine.nodes.columns import LARGEST
 from reprieve.engine.nodes.inter_pod import PLENTY, InterPod, Row, concerned, inter_pod
 from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.reach import REACHED, unreachable
+from reprieve.engine.nodes.reservations import EVERYBODY
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.volumes import keep_to_volumes, volume_needs
 from reprieve.engine.steps import SlackLedger
@@ -54,8 +55,9 @@ class NodeView:
     ) -> None:
         """For a member of a gang: its `priority`, the domain it stays `within`, those it goes with (`apart_from`).
 
-        `vacated`: nominated pods get what is leaving their node first, and only the rest of what they need from what is
-        free.
+        `vacated`: reserved places are made of what is leaving their node first, and only the rest of what they need is
+        taken from what is free. Whoever holds a reservation waits for all who leave; a nominated pod or group waits
+        for its own victims only, so that its place counts in full, as it does to kube-scheduler.
         """
         self.table = table
         self.facts = facts
@@ -201,9 +203,10 @@ class NodeView:
         """What of that is leaving the node anyway."""
         if not self._vacated:
             return np.zeros(len(self._names), dtype=np.int64)
+        reserved = [other for other in pods if self.table.standing[other.key] == EVERYBODY]
         leaves = np.flatnonzero(self.table.ranks["leaves"][:, node])
         leaving = self.table.requests[leaves][:, self._rows, node].sum(axis=0)
-        return np.asarray(np.minimum(self._promised(pods), leaving))
+        return np.asarray(np.minimum(self._promised(reserved), leaving))
 
     # Why it does not fit
 

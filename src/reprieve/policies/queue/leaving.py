@@ -36,10 +36,9 @@ def _order(view: QueueView, node: int) -> tuple[bool, int]:
 def waited_for(view: QueueView, columns: QueueColumns, node: int) -> list[PodFacts]:
     """Who leaves the node, where it has no room yet; and who leaves a queue whose maximum is in the way."""
     table, blocked = view.nodes.table, {id(queue) for queue in view.blocked}
-    in_order = np.argsort(table.tie_break(), kind="stable").tolist()  # however nodes were written, they are told alike
     return [
         facts
-        for place in in_order
+        for place in (_left_by_somebody(view, columns) if blocked else [node])
         for share in table.residents[place]
         for facts in share.pods
         if facts.pod.terminating
@@ -48,3 +47,10 @@ def waited_for(view: QueueView, columns: QueueColumns, node: int) -> list[PodFac
             or any(id(queue) in blocked for queue in columns.tree.queue_of(facts).path)
         )
     ]
+
+
+def _left_by_somebody(view: QueueView, columns: QueueColumns) -> list[int]:
+    """The nodes that pods may be leaving, in one order however nodes were written; groups are asked pod by pod."""
+    leaving = ((columns.column("leaves") > 0) | (columns.column("grouped") > 0)).any(axis=0)
+    order = np.argsort(view.nodes.table.tie_break(), kind="stable")
+    return [int(place) for place in order[leaving[order]]]

@@ -7,6 +7,7 @@ limit on requests that would be felt, and an account of their own, so that the s
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 import tempfile
@@ -47,6 +48,9 @@ _LAST_WORDS = 60.0
 _QUIET = 2.0
 _IN_FLIGHT = 50
 _TELL_EVERY = 5.0
+_STRAGGLERS = 60.0
+"""Seconds without anybody getting a node after which the last ones are not waited for."""
+_NEARLY_ALL = 0.99
 _AGAIN = 0.1
 # Nodes are ready from the beginning: nobody has to take a taint from thousands of them first.
 _SERVER_OPTIONS = ("--disable-admission-plugins=TaintNodesByCondition",)
@@ -59,6 +63,8 @@ class Result(NamedTuple):
     of: int
     seconds: float
     """Until the last one was bound, or it was given up."""
+    most_after: float
+    """Until nearly all of them were bound: one that was forgotten for minutes says little about all the others."""
     until_quiet: float
     """Until nothing was written any more: the events, too."""
     cpu: dict[str, float]
@@ -70,6 +76,10 @@ class Result(NamedTuple):
     @property
     def done(self) -> bool:
         return self.bound == self.of and not self.wrong
+
+    @property
+    def nearly_done(self) -> bool:
+        return self.bound >= self.of * _NEARLY_ALL
 
 
 def one(make: Make, scheduler: str, programs: Path) -> Result:
@@ -116,7 +126,7 @@ class _Run:
     async def _watched(self, requests: Requests, store: KubernetesStore, process: Process) -> Result:
         shape = self._shape
         before, cpu, began = writes(self._admin), self._cpu(process), time.perf_counter()
-        bound: set[str] = set()
+        bound: dict[str, float] = {}
         watching = asyncio.create_task(self._bound(requests, bound))
         telling = asyncio.create_task(self._tell(process, bound, began))
         try:
@@ -125,6 +135,8 @@ class _Run:
                 await _first_of(watching, telling)
         except TimeoutError:
             self._say(f"is given up after {LONGEST:.0f} s")
+        except _Forgotten:
+            self._say(f"is given up: nobody was bound for {_STRAGGLERS:.0f} s")
         finally:
             watching.cancel()
             telling.cancel()
@@ -136,13 +148,14 @@ class _Run:
             bound=len(bound),
             of=len(shape.waits_for),
             seconds=seconds,
+            most_after=_most(bound, len(shape.waits_for), began, seconds),
             until_quiet=max(seconds, last - began),
             cpu=used,
             writes=writes(self._admin) - before,
             wrong=what_is_wrong(shape, pods),
         )
 
-    async def _bound(self, requests: Requests, bound: set[str]) -> None:
+    async def _bound(self, requests: Requests, bound: dict[str, float]) -> None:
         """Until all have a node. Only pods that got one are told of, so that watching costs the server next to
         nothing. A watch that the server ends, as it does when it has much to tell, begins anew."""
         path = f"/api/v1/namespaces/{self._namespace}/pods"
@@ -156,15 +169,18 @@ class _Run:
                     events = [msgspec.json.decode(line) for line in whole]
                     if any(event["type"] == "ERROR" for event in events):
                         break
-                    bound |= {event["object"]["metadata"]["name"] for event in events}
+                    for event in events:
+                        bound.setdefault(event["object"]["metadata"]["name"], time.perf_counter())
                     if len(bound) == wanted:
                         return
             await asyncio.sleep(_AGAIN)
 
-    async def _tell(self, process: Process, bound: set[str], began: float) -> None:
-        """How far it is; raises when the scheduler is not there any more, for which nobody need wait."""
+    async def _tell(self, process: Process, bound: dict[str, float], began: float) -> None:
+        """How far it is; raises when the scheduler is not there any more, or has forgotten the last few."""
         while process.running:
             await asyncio.sleep(_TELL_EVERY)
+            if bound and time.perf_counter() - max(bound.values()) > _STRAGGLERS:
+                raise _Forgotten
             self._say(
                 f"{len(bound):,} of {len(self._shape.waits_for):,} bound after {time.perf_counter() - began:.0f} s"
             )
@@ -202,6 +218,16 @@ class _Run:
 
     def _say(self, what: str) -> None:
         print(f"    {self._scheduler}: {what}", file=sys.stderr, flush=True)
+
+
+class _Forgotten(Exception):
+    """Nobody has been bound for long, and not all are."""
+
+
+def _most(bound: dict[str, float], of: int, began: float, seconds: float) -> float:
+    """When nearly all had their node; if so many never had one, when it was given up."""
+    in_order, wanted = sorted(bound.values()), math.ceil(of * _NEARLY_ALL)
+    return in_order[wanted - 1] - began if len(in_order) >= wanted else seconds
 
 
 async def _first_of(*tasks: asyncio.Task[None]) -> None:

@@ -106,6 +106,8 @@ class Scheduler:
         finally:
             await self._writes.finish()
             self._mirror.close()
+            if self._observer is not None:
+                self._observer.stop()
             self._history.flush()
             with suppress(StoreError, TimeoutError):
                 async with asyncio.timeout(_LAST_WORDS_SECONDS):
@@ -163,6 +165,7 @@ class Scheduler:
         if changes:
             self._refresh.changed()
         if self._observer is not None:
+            await self._observer.follow(self._mirror.store, self._mirror.signal)
             self._observer.settle()
         self._witness.take(changes)
         await self._reactions.take(changes)

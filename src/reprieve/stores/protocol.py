@@ -94,9 +94,16 @@ class Store(Protocol):
         ...
 
     def watch(
-        self, resource: Resource, since: int, namespace: str = "", *, signal: asyncio.Event | None = None
+        self,
+        resource: Resource,
+        since: int,
+        namespace: str = "",
+        *,
+        signal: asyncio.Event | None = None,
+        fields: str = "",
     ) -> Watch:
-        """What happens after the version `since`."""
+        """What happens after the version `since`. With a field selector a server need not send anything else; a store
+        that sends nothing over a network may tell of all."""
         ...
 
     async def get(self, resource: Resource, name: str, namespace: str = "") -> Record: ...

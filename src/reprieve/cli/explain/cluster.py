@@ -4,7 +4,6 @@ What is pending or running is explained as over files. Of what another scheduler
 events of the cluster tell, for as long as they are kept there.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,13 +17,13 @@ from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import EVENTS, PODS, QUOTA_WORKLOADS, written_name
 from reprieve.manifests.problems import Problem
 from reprieve.model.names import parts_of
+from reprieve.scheduler.shadow.told import uids_in
 from reprieve.stores.records import Record
 from reprieve.texts import clusters as texts
 from reprieve.texts import history
 
 _UNITS = (PODS, QUOTA_WORKLOADS)
 _MOST_EVENTS = 10
-_UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class PreemptedEvent(NamedTuple):
@@ -111,16 +110,10 @@ def _event(data: dict[str, Any], by_uid: dict[str, str]) -> PreemptedEvent:
     return PreemptedEvent(
         next((time for time in times if time), ""),
         _named(data.get("involvedObject") or {}),
-        _named(data.get("related") or {}) or _by_uid(data.get("message") or "", by_uid),
+        _named(data.get("related") or {}) or next((by_uid[uid] for uid in uids_in(data) if uid in by_uid), ""),
         data.get("reportingComponent") or (data.get("source") or {}).get("component") or "its scheduler",
         data.get("message") or "",
     )
-
-
-def _by_uid(message: str, by_uid: dict[str, str]) -> str:
-    """Who is meant by a message that names a preemptor by its uid, as kube-scheduler and Kueue do; empty: it is gone,
-    or nobody is named."""
-    return next((by_uid[uid] for uid in _UID.findall(message) if uid in by_uid), "")
 
 
 def _named(reference: dict[str, Any]) -> str:

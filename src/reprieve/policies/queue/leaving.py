@@ -51,6 +51,6 @@ def waited_for(view: QueueView, columns: QueueColumns, node: int) -> list[PodFac
 
 def _left_by_somebody(view: QueueView, columns: QueueColumns) -> list[int]:
     """The nodes that pods may be leaving, in one order however nodes were written; groups are asked pod by pod."""
-    leaving = ((columns.column("leaves") > 0) | (columns.column("grouped") > 0)).any(axis=0)
-    order = np.argsort(view.nodes.table.tie_break(), kind="stable")
-    return [int(place) for place in order[leaving[order]]]
+    leaving = np.flatnonzero(((columns.column("leaves") > 0) | (columns.column("grouped") > 0)).any(axis=0))
+    ties = view.nodes.table.tie_break()
+    return sorted(leaving.tolist(), key=lambda place: int(ties[place]))

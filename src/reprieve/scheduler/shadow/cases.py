@@ -54,6 +54,7 @@ class Case:
         """To be made while the world is the one that was decided over."""
         self.unit = preemptor.unit
         self.members = frozenset(facts.unit for facts in preemptor.pods) or frozenset({preemptor.unit})
+        self.uids = frozenset(facts.pod.metadata.uid for facts in preemptor.pods)
         self._plan = plan
         self._equals = plan.equals() if plan.criterion == TIE_BREAK else frozenset()
         # Who leaves already need not be told: neither of the two does.
@@ -61,10 +62,12 @@ class Case:
         self._as_important = _as_important(nodes, plan)
         self._priority = preemptor.priority
         self.nodes: dict[str, str] = {}
-        self._promised: set[str] = set()
+        self.promised: set[str] = set()
         """Nodes on which a place is, or was, waited for."""
         self.contested = False
         """Whether another unit was nominated to one of its nodes at nearly the same time."""
+        self.doubted = False
+        """Whether a victim on one of its nodes may be another unit's, because nobody has said whose it is."""
         self.began = self.last = now
 
     @property
@@ -74,20 +77,20 @@ class Case:
     @property
     def needs_nobody(self) -> bool:
         """Whether all went to their nodes at once, so that nobody had to go."""
-        return self.nodes.keys() >= self.members and not self._promised
+        return self.nodes.keys() >= self.members and not self.promised
 
     def place(self, pod: str, node: str, now: float, *, bound: bool) -> None:
         self.nodes[pod] = node
         self.last = now
         if not bound:
-            self._promised.add(node)
+            self.promised.add(node)
 
     def waits_on(self, node: str) -> bool:
-        return node in self._promised
+        return node in self.promised
 
     def may_have(self, mark: Mark) -> bool:
         """Whether a victim can be this unit's."""
-        return mark.node in self._promised and mark.priority < self._priority and mark.unit not in self.members
+        return mark.node in self.promised and mark.priority < self._priority and mark.unit not in self.members
 
     def compared(self, marks: Iterable[Mark]) -> Comparison:
         """`marks`: the victims that are this unit's."""
@@ -96,7 +99,7 @@ class Case:
         placement = {str(pod): node for pod, node in plan.placement.items()}
         own = Answer(placement, sorted(self._own_victims), _text(sentences))
         result = self._result(victims)
-        if self.contested and result in _BY_VICTIMS:
+        if self.contested and self.doubted and result in _BY_VICTIMS:
             result = UNCLEAR
         return Comparison(self.unit, plan.policy, result, own, Answer(self.nodes, sorted(victims)))
 

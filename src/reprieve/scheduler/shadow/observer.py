@@ -7,14 +7,16 @@ condition DisruptionTarget before they are deleted.
    there, nothing of what follows from this decision is.
 2. Victims may be marked before their preemptor is nominated. Marks of which nobody knows yet whose they are do not
    count in an own decision: for that moment these pods are as they were before.
-3. Nothing says for whom a victim has to go. It is for a unit of higher priority that is nominated to the victim's node;
-   of several, for the one that was nominated at the nearest moment, before or after. Where that comes to another
-   answer than the own one, it may be the guess that is wrong: such a case is unclear.
+3. For whom a victim has to go is said by an event (`shadow.told`). Where none has come it is guessed: for a unit of
+   higher priority that is nominated to the victim's node; of several, for the one that was nominated at the nearest
+   moment, before or after. Where that comes to another answer than the own one, it may be the guess that is wrong: such
+   a case is unclear.
 4. A unit's case is closed when nothing more of it has come for a while: then both answers are compared.
 5. Where it cannot be known what was there before, because a pod is found decided on after watching was interrupted,
    nothing is compared: that is late. What was decided before anybody looked is nobody's business.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +33,8 @@ from reprieve.scheduler.history.comparisons import LATE, Answer, Comparison
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.shadow.cases import Case, Mark
+from reprieve.scheduler.shadow.told import ToldVictims
+from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.world import World, microseconds
 
@@ -64,7 +68,15 @@ class Observer:
         self._cases: dict[str, Case] = {}
         self._marks: dict[Key, Mark] = {}
         """Victims of cases that are not closed yet, or of nobody who is known."""
+        self._told = ToldVictims()
         self._began = False
+
+    async def follow(self, store: Store, signal: asyncio.Event) -> None:
+        """Take in what the other one says; `signal` is set when there is more."""
+        await self._told.follow(store, signal)
+
+    def stop(self) -> None:
+        self._told.close()
 
     def before(self, seen: Seen, listed: bool) -> None:
         """A change that the world does not have yet. Whatever goes wrong here concerns nobody else."""
@@ -166,6 +178,8 @@ class Observer:
 
     def _case_with(self, mark: Mark) -> Case | None:
         """Whose victim it is, as far as can be told now."""
+        if said := self._told.preemptors(mark.before):
+            return next((case for case in self._cases.values() if not case.uids.isdisjoint(said)), None)
         near = [case for case in self._cases.values() if case.may_have(mark) and _apart(case, mark) <= _NEAR_SECONDS]
         return min(near, key=lambda case: _apart(case, mark), default=None)
 
@@ -184,10 +198,17 @@ class Observer:
 
     def _close(self, case: Case) -> None:
         victims = {key: mark for key, mark in self._marks.items() if self._case_with(mark) is case}
+        self._doubt(case)
         del self._cases[case.unit]
         for key in victims:
             del self._marks[key]
         self._keep(case.compared(victims.values()))
+
+    def _doubt(self, case: Case) -> None:
+        """Where a victim's preemptor is guessed, it may be any of those that have been nominated to its node."""
+        guessed = {mark.node for mark in self._marks.values() if not self._told.preemptors(mark.before)}
+        for other in self._cases.values() if any(map(case.waits_on, guessed)) else ():
+            other.doubted |= other is case or any(node in guessed and case.waits_on(node) for node in other.promised)
 
     def _keep(self, made: Comparison) -> None:
         self._metrics.compared(made.policy, made.result)

@@ -72,7 +72,13 @@ class EmbeddedStore:
         return Listing(sorted(records, key=lambda record: record.key), self._journal.version)
 
     def watch(
-        self, resource: Resource, since: int, namespace: str = "", *, signal: asyncio.Event | None = None
+        self,
+        resource: Resource,
+        since: int,
+        namespace: str = "",
+        *,
+        signal: asyncio.Event | None = None,
+        fields: str = "",  # noqa: ARG002 - it tells of all
     ) -> Watch:
         watch = Watch(signal)
         self._journal.watch(watch, resource, since, namespace)

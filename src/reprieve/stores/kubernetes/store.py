@@ -121,10 +121,16 @@ class KubernetesStore:
         return page_of(resource, api_version, await self._requests.send("GET", path, query=query))
 
     def watch(
-        self, resource: Resource, since: int, namespace: str = "", *, signal: asyncio.Event | None = None
+        self,
+        resource: Resource,
+        since: int,
+        namespace: str = "",
+        *,
+        signal: asyncio.Event | None = None,
+        fields: str = "",
     ) -> Watch:
         watch = ServerWatch(signal)
-        follower = Follower(self._requests, self.discovery, resource, namespace)
+        follower = Follower(self._requests, self.discovery, resource, namespace, fields)
         work = _later(watch) if resource in self.forbidden else follower.run(watch, since)
         watch.task = asyncio.create_task(work, name=f"watch {resource}")
         self._watching.add(watch.task)

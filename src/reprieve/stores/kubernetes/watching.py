@@ -47,11 +47,14 @@ class ServerWatch(Watch):
 class Follower:
     """Fills one watch."""
 
-    def __init__(self, requests: Requests, discovery: Discovery, resource: Resource, namespace: str) -> None:
+    def __init__(
+        self, requests: Requests, discovery: Discovery, resource: Resource, namespace: str, fields: str = ""
+    ) -> None:
         self._requests = requests
         self._discovery = discovery
         self._resource = resource
         self._namespace = namespace
+        self._fields = fields
         self._since = 0
         self._failures = 0
 
@@ -124,7 +127,9 @@ class Follower:
                     self._take(watch, api_version, CHANGES.decode(line))
 
     def _query(self) -> dict[str, str]:
+        chosen = {"fieldSelector": self._fields} if self._fields else {}
         return {
+            **chosen,
             "watch": "true",
             "resourceVersion": str(self._since),
             "allowWatchBookmarks": "true",

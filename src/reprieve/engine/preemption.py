@@ -107,6 +107,11 @@ def decide(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now: i
     return made
 
 
+def has_place(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now: int) -> bool:
+    """The first half of step 1 alone: whether it fits as things are."""
+    return policy.fits(policy.view(preemptor, now)) is not None
+
+
 def _decide(policy: Policy[Any, View, Domain], view: View) -> Plan:
     placed = policy.fits(view)
     if placed is not None:

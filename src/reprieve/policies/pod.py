@@ -34,7 +34,7 @@ from reprieve.engine.nodes.view import NodeView
 from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan, Remark, Victim
-from reprieve.engine.preemption import decide
+from reprieve.engine.preemption import decide, has_place
 from reprieve.engine.reasons import LowerPriority, NobodyAsked
 from reprieve.engine.steps import Criterion
 from reprieve.manifests.pods import Pod
@@ -300,6 +300,9 @@ class PodEntry(Entry):
 
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
         return decide(self.policy, preemptor.facts, now)
+
+    def has_place(self, preemptor: Preemptor, now: int) -> bool:
+        return has_place(self.policy, preemptor.facts, now)
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         commit_pods(self._world, preemptor.pods, plan)

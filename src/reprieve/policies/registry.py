@@ -127,6 +127,10 @@ class Entry(ABC):
     @abstractmethod
     def decide(self, preemptor: Preemptor, now: int) -> Plan: ...
 
+    def has_place(self, preemptor: Preemptor, now: int) -> bool:
+        """Whether it fits as things are; a policy may answer without a whole decision."""
+        return self.decide(preemptor, now).outcome == "Fits"
+
     @abstractmethod
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         """In the world that is looked at: victims are gone, places are taken or held."""
@@ -311,6 +315,10 @@ class Policies:
     def decide(self, preemptor: Preemptor, now: int) -> Plan:
         """Who makes way for a unit, at a moment in microseconds since 1970."""
         return self._entries[preemptor.policy].decide(preemptor, now)
+
+    def has_place(self, preemptor: Preemptor, now: int) -> bool:
+        """Whether a unit fits as things are, and nobody has to make way."""
+        return self._entries[preemptor.policy].has_place(preemptor, now)
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         self._entries[preemptor.policy].commit(preemptor, plan)

@@ -137,7 +137,7 @@ class PlacePods:
         waiting = self._pending.waiting(unit)
         if waiting is None or not self._sees():
             return False
-        return self._policies.decide(waiting, microseconds(self._services.context.clock())).outcome != "Fits"
+        return not self._policies.has_place(waiting, microseconds(self._services.context.clock()))
 
     def _again(self, unit: str) -> None:
         """It has another turn, before anybody less important."""

@@ -24,6 +24,9 @@ from reprieve.world import PodFacts
 
 _log = logging.getLogger(__name__)
 
+_FITS = "fits"
+"""What is asked of a shape, beside whether it could fit if others left."""
+
 
 class PodWakeups:
     """Gathers what has happened, and tells whom it could help."""
@@ -45,6 +48,7 @@ class PodWakeups:
     def taken(self, node: str) -> None:
         """There is less room on a node than before: who was promised a place there may have lost it."""
         self._touched.add(node)
+        self._happened.taken.add(node)
 
     def lost(self, node: str) -> None:
         """A node is gone: who was to go there looks elsewhere; and nobody there is anybody's neighbour any more."""
@@ -123,11 +127,22 @@ class PodWakeups:
             return True
         if not pods or not happened.freed:
             return False
-        if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
-            place = pods[0].nominated
-            return self._room.fits_on(pods[0], happened.freed) or not self._room.will_fit_on(pods[0], place)
+        if len(pods) == 1 and pods[0].nominated:
+            return self._has_better(pods[0], happened)
         widely = minds or len(pods) > 1 or queues.policy is not None
         return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
+
+    def _has_better(self, facts: PodFacts, happened: "_Happened") -> bool:
+        """Whether a pod that has a place to wait for could have one that is free, or waits in vain. Who is nominated
+        to another node gets the answer of all of its shape: thousands may wait for their victims at once."""
+        place = facts.nominated
+        if place in happened.freed:
+            return self._room.fits_on(facts, happened.freed) or not self._room.will_fit_on(facts, place)
+        shape = self._room.shape(facts), _FITS
+        known = happened.answers.get(shape)
+        if known is None:
+            known = happened.answers[shape] = self._room.fits_on(facts, happened.freed)
+        return known or (place in happened.taken and not self._room.will_fit_on(facts, place))
 
     def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:
         """Asked once for each shape of pod, however many wait."""
@@ -143,6 +158,7 @@ class _Happened:
 
     def __init__(self) -> None:
         self.freed: set[str] = set()
+        self.taken: set[str] = set()
         self.everybody = False
         self.neighbours = False
         self.answers: dict[object, bool] = {}

@@ -74,8 +74,8 @@ class DaemonSetController(templates.TemplateController):
         turn.update()
         wait = self._hold_up_failures(turn)
         doomed, missing = turn.doomed[:AT_ONCE], turn.missing[:AT_ONCE]
-        await self._say_failures(turn, doomed)
-        await together(self.delete(pod) for pod in doomed)
+        await self._count_failures(turn, doomed)
+        await together(self.delete(pod, grace=0 if turn.node_is_gone(pod) else None) for pod in doomed)
         await self.create_pods(
             daemon_set, [daemon_nodes.pod_for(daemon_set, node, turn.revision) for node in missing]
         )
@@ -105,9 +105,10 @@ class DaemonSetController(templates.TemplateController):
                 waits.append((due - turn.now).total_seconds())
         return min(waits, default=None)
 
-    async def _say_failures(self, turn: "Turn", doomed: Iterable[Record]) -> None:
-        for node, pod in turn.there():
-            if templates.is_ready(pod):
+    async def _count_failures(self, turn: "Turn", doomed: Iterable[Record]) -> None:
+        for node, pod in turn.there() if self._failures else ():
+            since = templates.ready_since(pod)
+            if since is not None and (turn.now - since).total_seconds() > _BACK_OFF.longest:
                 self._failures.pop((turn.daemon_set.uid, node), None)
         for pod in filter(_failed, doomed):
             node = daemon_nodes.node_of(pod)
@@ -138,11 +139,16 @@ class Turn:
     def _active(self, node: str) -> list[Record]:
         return [pod for pod in self._on.get(node, ()) if templates.is_active(pod)]
 
+    def node_is_gone(self, pod: Record) -> bool:
+        """Whether nobody is left on its node who could tell that it has ended."""
+        return daemon_nodes.node_of(pod) not in self.takers
+
     def keep_one_each(self) -> None:
         for node in {**self.takers, **self._on}:
             taker, pods = self.takers.get(node, _NO_NODE), self._on.get(node, [])
             staying = self._staying(self._active(node)) if taker.keeps else []
-            self.doomed += [pod for pod in pods if pod not in staying and not is_leaving(pod)]
+            gone = node not in self.takers
+            self.doomed += [pod for pod in pods if gone or (pod not in staying and not is_leaving(pod))]
             if taker.wants and not pods:
                 self.missing.append(node)
 

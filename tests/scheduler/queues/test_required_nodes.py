@@ -231,9 +231,9 @@ def _lived(seed: int, directory: Path | None = None) -> int:
     return int(closed)
 
 
-@pytest.mark.parametrize("batch", range(FIRST, FIRST + LIVES, 12))
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + LIVES, 24))
 def test_in_random_lives_closed_nodes_stay_closed(batch: int) -> None:
-    closed = [_lived(seed) for seed in range(batch, min(batch + 12, FIRST + LIVES))]
+    closed = [_lived(seed) for seed in range(batch, min(batch + 24, FIRST + LIVES))]
     assert sum(closed) > 0, "lives in which no node is closed prove nothing"
 
 

@@ -7,7 +7,7 @@
    and has left): all of them.
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
    queues that may preempt by law 4 mind everybody: whoever comes may take its queue over its guarantee, whoever leaves
-   takes the own one below it.
+   takes the own one below it. Those that must run on one node mind who is there: it may be somebody that makes way.
 4. Of pods that are alike the first is tried for all: see `alike`.
 """
 
@@ -54,9 +54,9 @@ class PodWakeups:
     def everybody(self) -> None:
         self._happened.everybody = True
 
-    def neighbours(self) -> None:
-        """Others have somebody else around them."""
-        self._happened.neighbours = True
+    def neighbours(self, node: str) -> None:
+        """Others have somebody else around them, on this node."""
+        self._happened.neighbours.add(node)
 
     @property
     def something(self) -> bool:
@@ -119,8 +119,9 @@ class PodWakeups:
         queues: QueueEntry = self._policies[QueueEntry.name]
         if happened.everybody or (happened.neighbours and minds):
             return True
-        if happened.neighbours and len(pods) == 1 and not pods[0].nominated and queues.may_claim(pods[0]):
-            return True
+        if happened.neighbours and len(pods) == 1 and not pods[0].nominated:
+            if queues.may_claim(pods[0]) or queues.node_for(pods[0]) in happened.neighbours:
+                return True
         if not pods or not happened.freed:
             return False
         if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
@@ -144,7 +145,8 @@ class _Happened:
     def __init__(self) -> None:
         self.freed: set[str] = set()
         self.everybody = False
-        self.neighbours = False
+        self.neighbours: set[str] = set()
+        """Nodes on which somebody else is, or looks different."""
         self.answers: dict[object, bool] = {}
         """What was asked about the room that became free."""
         self.first: dict[Alike, str | None] = {}

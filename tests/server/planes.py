@@ -21,6 +21,7 @@ from reprieve.model.clock import Clock, system_clock
 from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
+from reprieve.planning.yunikorn_answers import YunikornAnswers
 from reprieve.planning.what_if import what_if
 from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
@@ -58,6 +59,9 @@ class TestPlane:
 
     def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
         return what_if(loaded, change, self.settings, now)
+
+    def queues(self) -> YunikornAnswers | None:
+        return None
 
     async def logs(
         self, namespace: str, pod: str, container: str, *, tail: int | None, follow: bool, **options: Any

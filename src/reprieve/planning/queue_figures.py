@@ -86,7 +86,7 @@ class QueueFigures(Figures):
     def leaf(self) -> bool:
         if self.configured is not None:
             return self.configured.leaf
-        return not self.node.children
+        return not self.node.children  # one that was made for a pod
 
 
 class QueueSurvey:
@@ -112,7 +112,10 @@ class QueueSurvey:
         mine = sorted(filter(entry.takes, world.pods.values()), key=_age)
         placed = [(facts, policy.tree.queue_of(facts)) for facts in mine]  # which may make a queue
         configured = configured_queues(self.partition)
-        self.queues = {node.name: QueueFigures(node, configured.get(node.name)) for node in policy.tree.queues}
+        alive = configured.keys() | {node.name for _, queue in placed for node in queue.path}
+        queues = (node for node in policy.tree.queues if node.name in alive)
+        self.queues = {node.name: QueueFigures(node, configured.get(node.name)) for node in queues}
+        """Those that are configured, and those that were made for pods which are still there."""
         for facts, queue in placed:
             self._count(facts, queue)
         for facts in world.pods.values():
@@ -145,9 +148,19 @@ class QueueSurvey:
                 most[name] = min(units, most.get(name, units))
         return Resources(most)
 
+    def headroom(self, queue: QueueNode) -> Resources:
+        """What a queue could still use: the least that is left of any maximum from it up."""
+        left: dict[str, int] = {}
+        for node in queue.path:
+            used = self.queues[node.name].used
+            for name, units in self.maximum(node).items():
+                left[name] = max(0, min(units - used.of(name), left.get(name, units)))
+        return Resources(left)
+
     def below(self, queue: QueueNode) -> Iterator[QueueFigures]:
         """The queues right below one, by name."""
-        return (self.queues[child.name] for _, child in sorted(queue.children.items()))
+        names = sorted(child.name for child in queue.children.values())
+        return (self.queues[name] for name in names if name in self.queues)
 
 
 def survey_queues(policies: Policies) -> QueueSurvey | None:

@@ -79,7 +79,7 @@ class YunikornAnswers:
             guaranteedResource=_amounts(node.guaranteed or NOTHING),
             allocatedResource=_amounts(figures.used),
             preemptingResource=_amounts(figures.preempting),
-            headroom=_amounts(Resources({name: max(0, units - figures.used.of(name)) for name, units in most.items()})),
+            headroom=_amounts(self._survey.headroom(node)),
             isLeaf=figures.leaf,
             isManaged=configured is not None,
             properties=dict(configured.properties) if configured is not None else {},

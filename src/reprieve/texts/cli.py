@@ -143,8 +143,8 @@ def no_queue_of(name: str, known: Sequence[str]) -> str:
 
 
 def is_parent_queue(name: str, leaves: Sequence[str]) -> str:
-    below = f"; below it there are {', '.join(leaves)}" if leaves else ", and there is no queue below it"
-    return f"--queue: {name} is a parent queue, and pods are in those below{below}"
+    below = f"pods belong in one below it: {', '.join(leaves)}" if leaves else "there is no queue for pods below it"
+    return f"--queue: {name} is a parent queue; {below}"
 
 
 def no_queue_to_wait_in(name: str, leaves: Sequence[str], local: Sequence[str], namespace: str) -> str:

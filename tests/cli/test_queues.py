@@ -67,16 +67,19 @@ def test_top_shows_each_resource_of_each_queue(plane: Running) -> None:
     assert "root.team.prod" in plane.ok("top").stdout
 
 
+TREE = """\
+QUEUE      USED    GUARANTEED          MAXIMUM              PENDING             PREEMPTING   RUNNING   WAITING
+root       cpu 4   -                   cpu 8, memory 16Gi   cpu 2, memory 1Gi   cpu 1        4         2
+  batch    -       -                   cpu 8                -                   -            0         0
+  made     -       -                   cpu 8                -                   -            0         0
+  team     cpu 4   cpu 4               cpu 6, memory 16Gi   cpu 2, memory 1Gi   cpu 1        4         2
+    prod   -       cpu 3, memory 2Gi   cpu 6, memory 16Gi   cpu 1, memory 1Gi   -            0         1
+    test   cpu 4   cpu 1               cpu 6                cpu 1               cpu 1        4         1
+"""
+
+
 def test_get_shows_the_tree(plane: Running) -> None:
-    assert plane.ok("get", "queues").lines == [
-        "QUEUE      USED    GUARANTEED          MAXIMUM              PENDING             PREEMPTING   RUNNING   WAITING",
-        "root       cpu 4   -                   cpu 8, memory 16Gi   cpu 2, memory 1Gi   cpu 1        4         2",
-        "  batch    -       -                   cpu 8                -                   -            0         0",
-        "  made     -       -                   cpu 8                -                   -            0         0",
-        "  team     cpu 4   cpu 4               cpu 6, memory 16Gi   cpu 2, memory 1Gi   cpu 1        4         2",
-        "    prod   -       cpu 3, memory 2Gi   cpu 6, memory 16Gi   cpu 1, memory 1Gi   -            0         1",
-        "    test   cpu 4   cpu 1               cpu 6                cpu 1               cpu 1        4         1",
-    ]
+    assert plane.ok("get", "queues").lines == TREE.splitlines()
     assert plane.ok("get", "queue", "root.team.prod").lines[1].split()[0] == "root.team.prod"
     assert plane.ok("get", "queue/root.batch", "-o", "name").lines == ["queue/root.batch"]
     assert plane.ok("get", "queues", "-o", "json").json()["queuename"] == "root"
@@ -98,7 +101,9 @@ LOCAL = {
 
 
 def test_local_queues_are_queues_too(plane: Running) -> None:
-    plane.ok("apply", "-f", "-", stdin=to_yaml({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "quota"}}))
+    plane.ok(
+        "apply", "-f", "-", stdin=to_yaml({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "quota"}})
+    )
     plane.ok("apply", "-f", "-", stdin=to_yaml(LOCAL))
     both = plane.ok("get", "queues", "-n", "quota").lines
     assert (both[0].split()[0], both[-2].split()[0], both[-1].split()[0]) == ("QUEUE", "NAME", "mine")

@@ -21,8 +21,8 @@ from reprieve.model.clock import Clock, system_clock
 from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
-from reprieve.planning.yunikorn_answers import YunikornAnswers
 from reprieve.planning.what_if import what_if
+from reprieve.planning.yunikorn_answers import YunikornAnswers
 from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
 from reprieve.stores.embedded.store import EmbeddedStore

@@ -26,8 +26,8 @@ def apply(
     """Create what is new, change what differs, and leave alone what is as it should be.
 
     All files are read and checked before anything is changed. What an earlier apply set and the files no longer say is
-    removed; what others set stays. The namespace of YuniKorn's queues is made where it is missing. Exits with 1 when the
-    server refuses something, and with 2 when a file is wrong.
+    removed; what others set stays. The namespace of YuniKorn's queues is made where it is missing. Exits with 1 when
+    the server refuses something, and with 2 when a file is wrong.
     """
     manifests = read_manifests(filename, namespace)
     if not manifests:

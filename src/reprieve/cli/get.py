@@ -87,8 +87,8 @@ def get(
     """List what a control plane has.
 
     Tables are those that kubectl prints; `-o wide` shows more columns. With json or yaml, one named object is printed
-    as it is, and several as a List. `queues` are those of YuniKorn's configuration, and Kueue's LocalQueues. Exits with 1
-    when something named is not there.
+    as it is, and several as a List. `queues` are those of YuniKorn's configuration, and Kueue's LocalQueues. Exits with
+    1 when something named is not there.
     """
     targets = targets_in(what)
     question = Question(namespace, everywhere=all_namespaces, labels=selector, fields=field_selector)

@@ -133,9 +133,7 @@ def _show(blocks: Callable[[], Iterator[Block]], output: Form, *, watch: bool) -
         say(_text(blocks()))
 
 
-def _blocks(
-    client: ObjectSource, what: Subject | None, namespace: str, labels: str, trees: Trees
-) -> Iterator[Block]:
+def _blocks(client: ObjectSource, what: Subject | None, namespace: str, labels: str, trees: Trees) -> Iterator[Block]:
     if what in (None, Subject.nodes):
         yield _nodes(client, labels if what else "")
         missing = _missing_classes(client)

@@ -106,8 +106,8 @@ class YunikornAnswers:
         return [app for app in found if f"{app.queue}.".startswith(f"{queue}.")]
 
     def applications(self, *, queue: str = "", active: bool = True, state: str = "") -> list[Data] | None:
-        """Those that have pods which run or wait, or those that have ended, in the whole partition or in one queue; None:
-        there is no such queue."""
+        """Those that have pods which run or wait, or those that have ended, in the whole partition or in one queue;
+        None: there is no such queue."""
         if queue and queue.lower() not in self._survey.queues:
             return None
         found = (app for app in self._survey.applications.values() if queue.lower() in ("", app.queue))

@@ -168,6 +168,7 @@ _FIELD_VALIDATION = _query(
 _PLANNED = responses((*_USUAL, 413, 415, 422), {200: reference("Plan")})
 _FOUND = (*_USUAL, 404, 503)
 
+
 def _of_yunikorn(path: str) -> dict[str, Any]:
     """What YuniKorn's own tools ask for: its fields are described there, and errors are in its form."""
     names = _NAMES_IN_PATH.findall(path)

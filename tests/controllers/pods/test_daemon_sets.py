@@ -78,7 +78,7 @@ def test_nodes_that_come_later_get_theirs_and_pods_of_nodes_that_go_are_deleted(
     live(story)
 
 
-TERMS = {"preferredDuringSchedulingIgnoredDuringExecution": []}
+TERMS: Dict = {"preferredDuringSchedulingIgnoredDuringExecution": []}
 
 
 def _affinity(*terms: Dict) -> Dict:
@@ -130,7 +130,7 @@ def test_taints_keep_new_pods_away_and_drive_old_ones_out(
 ) -> None:
     async def story(plane: Plane) -> None:
         await _nodes(plane, 2)
-        spec = {"tolerations": [{"key": tolerates, "operator": "Exists"}]} if tolerates else {}
+        spec: Dict = {"tolerations": [{"key": tolerates, "operator": "Exists"}]} if tolerates else {}
         await plane.apply(daemon_set("old", **spec))
         await plane.passes(5)
         await plane.change(NODES, "n0", taint)

@@ -16,7 +16,7 @@ from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.manifests.kinds import DAEMON_SETS, PODS
 from tests.builders.pods import pod_group, priority_class
 from tests.builders.queues import queues, tree
-from tests.generators.lives import Life, arrives
+from tests.generators.lives import Life, Step, arrives
 from tests.planes.agreement import judged
 from tests.planes.laws import Eye
 from tests.planes.rest import could_still_act
@@ -191,7 +191,7 @@ def _life(random: Random) -> Life:
     classes = [priority_class(f"p{value}", value) for value in range(3)]
     trees = [tree("prod", cpu=2, preemption_delay="2s"), tree("batch", cpu=random.choice([0, 2])), tree("system")]
     things = [_thing(random, f"t{number}") for number in range(random.randint(4, 8))]
-    later = [(random.choice([0.0, 3.0, 6.0, 9.0, 14.0]), arrives(*each)) for each in things]
+    later: list[tuple[float, Step]] = [(random.choice([0.0, 3.0, 6.0, 9.0, 14.0]), arrives(*each)) for each in things]
     return Life(SETTINGS, [*nodes, *classes, _configuration(*trees)], later)
 
 

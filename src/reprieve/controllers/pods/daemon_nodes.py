@@ -108,9 +108,7 @@ def _own_tolerations(daemon_set: Record) -> list[dict[str, str]]:
     """What pods of DaemonSets tolerate beside what their template says; what that says already is not said twice."""
     spec = daemon_set.data["spec"]["template"]["spec"]
     own = {**_TROUBLES, **(_NO_NETWORK if spec.get("hostNetwork") else {})}
-    made = [
-        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in own.items()
-    ]
+    made = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in own.items()]
     return [each for each in made if each not in (spec.get("tolerations") or ())]
 
 

@@ -2,8 +2,8 @@
 
 1. Which nodes these are, and what the pod for each looks like, is in `daemon_nodes`. A node gets its next pod when the
    one before is gone.
-2. Where there are several on a node the one that has been there longest stays; on nodes that do not take it, or are gone,
-   none does.
+2. Where there are several on a node the one that has been there longest stays; on nodes that do not take it, or are
+   gone, none does.
 3. A pod that failed by itself is replaced after a while that grows with each one; one that had to make way, or ended
    well, at once.
 4. A new template replaces pods as spec.updateStrategy says: RollingUpdate takes so many at a time that no more than
@@ -76,9 +76,7 @@ class DaemonSetController(templates.TemplateController):
         doomed, missing = turn.doomed[:AT_ONCE], turn.missing[:AT_ONCE]
         await self._count_failures(turn, doomed)
         await together(self.delete(pod, grace=0 if turn.node_is_gone(pod) else None) for pod in doomed)
-        await self.create_pods(
-            daemon_set, [daemon_nodes.pod_for(daemon_set, node, turn.revision) for node in missing]
-        )
+        await self.create_pods(daemon_set, [daemon_nodes.pod_for(daemon_set, node, turn.revision) for node in missing])
         now = Turn(daemon_set, turn.takers, self._pods.by("owner", daemon_set.uid), self.clock())
         await self.modify_status(daemon_set, now.write_status)
         more = 0.0 if len(turn.doomed) > AT_ONCE or len(turn.missing) > AT_ONCE else None

@@ -5,8 +5,8 @@ triggering the preemption will be scheduled on that node", whoever else comes, f
 It ends when its pod is bound, leaves or is decided for anew. It is written on the pod: a nomination, and a hold that
 says so (`Hold.reserves`); a hold alone, which anybody may write who may annotate a pod, reserves nothing.
 
-A pod that must run on one node closes that node, too (`Hold.closes`): "nothing else will be scheduled on that node until
-the DaemonSet pod is scheduled". Who was promised a place there before keeps it.
+A pod that must run on one node closes that node, too (`Hold.closes`): "nothing else will be scheduled on that node
+until the DaemonSet pod is scheduled". Who was promised a place there before keeps it.
 """
 
 from collections.abc import Iterable

@@ -272,8 +272,8 @@ class NodeTable(NodeColumns):
             self.nominated[node] = [other for other in self.nominated.get(node, []) if other.key != facts.key]
             if self.closed.get(node) == facts.key:
                 del self.closed[node]
-                others = (other for other in self.nominated[node] if is_closing(other))
-                self.closed |= {node: other.key for other in others}
+                for other in filter(is_closing, self.nominated[node]):
+                    self.closed[node] = other.key
             if not self.nominated[node]:
                 del self.nominated[node]
             return

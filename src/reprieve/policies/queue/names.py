@@ -32,8 +32,8 @@ class QueueNames:
         self._leaves = tuple(name for name, queue in self._queues.items() if queue.leaf)
 
     def misplaced(self, facts: PodFacts, queue: QueueNode) -> Misplaced | None:
-        """What is wrong with the queue of a pod; None: nothing. Who names none is in the default one, and a queue that a
-        template above it is for may be made for whoever names it."""
+        """What is wrong with the queue of a pod; None: nothing. Who names none is in the default one, and a queue that
+        a template above it is for may be made for whoever names it."""
         configured = self._queues.get(queue.name)
         if configured is not None:
             below = tuple(name for name in self._leaves if name.startswith(f"{queue.name}."))

@@ -119,9 +119,9 @@ class PodWakeups:
         queues: QueueEntry = self._policies[QueueEntry.name]
         if happened.everybody or (happened.neighbours and minds):
             return True
-        if happened.neighbours and len(pods) == 1 and not pods[0].nominated:
-            if queues.may_claim(pods[0]) or queues.node_for(pods[0]) in happened.neighbours:
-                return True
+        alone = len(pods) == 1 and not pods[0].nominated
+        if happened.neighbours and alone and self._minds_who_is_there(pods[0], queues, happened):
+            return True
         if not pods or not happened.freed:
             return False
         if len(pods) == 1 and pods[0].nominated:  # it has a place to wait for: only one that is free is better
@@ -129,6 +129,10 @@ class PodWakeups:
             return self._room.fits_on(pods[0], happened.freed) or not self._room.will_fit_on(pods[0], place)
         widely = minds or len(pods) > 1 or queues.policy is not None
         return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
+
+    def _minds_who_is_there(self, facts: PodFacts, queues: QueueEntry, happened: "_Happened") -> bool:
+        """Whether queues may let it preempt somebody who was not there, or not to be asked, before."""
+        return queues.may_claim(facts) or queues.node_for(facts) in happened.neighbours
 
     def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:
         """Asked once for each shape of pod, however many wait."""

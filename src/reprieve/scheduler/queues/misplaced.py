@@ -68,7 +68,9 @@ class TellMisplaced:
         known = condition_of(record.data, IN_QUEUE)
         if misplaced is None and known.get("status") != "False":
             return
-        message = texts.misplaced(misplaced.kind, misplaced.queue, misplaced.leaves) if misplaced else texts.NOT_MISPLACED
+        message = (
+            texts.misplaced(misplaced.kind, misplaced.queue, misplaced.leaves) if misplaced else texts.NOT_MISPLACED
+        )
         if known.get("message", "") == message and known.get("status") == ("False" if misplaced else "True"):
             return
         status, reason = ("False", misplaced.kind) if misplaced is not None else ("True", "Found")

@@ -23,7 +23,9 @@ from reprieve.model.clock import Clock
 from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
+from reprieve.planning.queue_figures import survey_queues
 from reprieve.planning.what_if import what_if
+from reprieve.planning.yunikorn_answers import YunikornAnswers
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
@@ -147,6 +149,11 @@ class ControlPlane:
 
     def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
         return what_if(loaded, change, self.settings, now, names=self._names)
+
+    def queues(self) -> YunikornAnswers | None:
+        """YuniKorn's queues as the scheduler sees them; None where none are configured."""
+        survey = survey_queues(self.scheduler.policies)
+        return YunikornAnswers(survey) if survey is not None else None
 
     async def logs(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
         """What a container of a pod wrote."""

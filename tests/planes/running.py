@@ -231,6 +231,15 @@ def replica_set(name: str, *, replicas: int = 1, **parts: Any) -> Dict:
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": about, "spec": spec}
 
 
+def daemon_set(name: str, *, update: Dict | None = None, **parts: Any) -> Dict:
+    """A DaemonSet of such pods."""
+    made = replica_set(name, **parts)
+    del made["spec"]["replicas"]
+    if update is not None:
+        made["spec"]["updateStrategy"] = update
+    return {**made, "kind": "DaemonSet"}
+
+
 Story = Callable[[Plane], Awaitable[Any]]
 
 

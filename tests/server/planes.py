@@ -22,6 +22,7 @@ from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.what_if import what_if
+from reprieve.planning.yunikorn_answers import YunikornAnswers
 from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
 from reprieve.stores.embedded.store import EmbeddedStore
@@ -58,6 +59,9 @@ class TestPlane:
 
     def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
         return what_if(loaded, change, self.settings, now)
+
+    def queues(self) -> YunikornAnswers | None:
+        return None
 
     async def logs(
         self, namespace: str, pod: str, container: str, *, tail: int | None, follow: bool, **options: Any

@@ -106,6 +106,10 @@ def microseconds(at: datetime) -> int:
 OnNode = Callable[[Ground, str, Dict], str]
 
 
+def _of_daemon_set(pod: Dict) -> bool:
+    return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences", ()))
+
+
 def not_reached(ground: Ground, node: str, claim: Dict) -> str:
     item, pod = ground.cluster.nodes.get(node), ground.pod
     if item is None or claim["why"] == "NoSuchNode":
@@ -115,6 +119,7 @@ def not_reached(ground: Ground, node: str, claim: Dict) -> str:
         "Taint": not taints_tolerated(item, pod),
         "NodeAffinity": not node_affinity(item, pod),
         "MissingNeighbours": ground.decision.status(node, []) != PASSES,
+        "Closed": any(map(_of_daemon_set, ground.cluster.nominated.get(node, []))),
     }
     return differs(**{claim["why"]: (True, so.get(claim["why"]))})
 

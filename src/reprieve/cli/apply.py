@@ -1,5 +1,7 @@
 """`reprieve apply`: make what is there what files say."""
 
+from typing import TYPE_CHECKING, Any
+
 import typer
 
 from reprieve.cli.connecting import connected
@@ -8,7 +10,14 @@ from reprieve.cli.options import BadUsage, Files, Namespace, Server, Token
 from reprieve.cli.output import Form, Shape, as_list, print_object
 from reprieve.client.errors import Refused
 from reprieve.client.paths import place_of, short_name
+from reprieve.manifests.kinds import CONFIG_MAPS, NAMESPACES
+from reprieve.manifests.yunikorn import CONFIG_MAP
 from reprieve.texts import cli as texts
+
+if TYPE_CHECKING:
+    from reprieve.client.connection import Client
+
+Data = dict[str, Any]
 
 
 def apply(
@@ -17,13 +26,15 @@ def apply(
     """Create what is new, change what differs, and leave alone what is as it should be.
 
     All files are read and checked before anything is changed. What an earlier apply set and the files no longer say is
-    removed; what others set stays. Exits with 1 when the server refuses something, and with 2 when a file is wrong.
+    removed; what others set stays. The namespace of YuniKorn's queues is made where it is missing. Exits with 1 when
+    the server refuses something, and with 2 when a file is wrong.
     """
     manifests = read_manifests(filename, namespace)
     if not manifests:
         raise BadUsage(texts.NOTHING_TO_APPLY)
     refusals: list[str] = []
     with connected(server, token) as client:
+        manifests = [*_place_for_queues(client, manifests), *manifests]
         from reprieve.client.applying import apply as apply_one
 
         for manifest in manifests:
@@ -44,3 +55,13 @@ def apply(
             print_object(known[0] if len(manifests) == 1 and known else as_list(known), output)
     if refusals:
         raise Refused("\n".join(refusals))
+
+
+def _place_for_queues(client: "Client", manifests: list[Data]) -> list[Data]:
+    """The namespace that YuniKorn's configuration lives in, where it is missing: in clusters its installation makes it,
+    and here nobody installs it."""
+    named = {(data["kind"], data["metadata"]["name"]) for data in manifests}
+    queues = (data for data in manifests if (data["kind"], data["metadata"]["name"]) == (CONFIG_MAPS.kind, CONFIG_MAP))
+    places = dict.fromkeys(data["metadata"]["namespace"] for data in queues)
+    missing = [name for name in places if (NAMESPACES.kind, name) not in named and not client.find(NAMESPACES, name)]
+    return [{"apiVersion": "v1", "kind": NAMESPACES.kind, "metadata": {"name": name}} for name in missing]

@@ -13,7 +13,7 @@ from reprieve.cli.manifests import read_manifests
 from reprieve.cli.options import BadUsage, settings_from
 from reprieve.cli.terminal import say
 from reprieve.configuration import Settings
-from reprieve.manifests.kinds import DAEMON_SETS, EVENTS, RESOURCES, resource_of, written_name
+from reprieve.manifests.kinds import EVENTS, RESOURCES, resource_of, written_name
 from reprieve.manifests.resource import Resource
 from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
@@ -102,8 +102,6 @@ def _warn(found: "Snapshot", manifests: list[dict[str, Any]]) -> None:
         resource = resource_of(data["apiVersion"], data["kind"])
         if resource in found.absent:
             say(f"warning: {texts.not_served(_unit(data), str(resource))}", err=True)
-        if resource == DAEMON_SETS:
-            say(f"warning: {texts.is_daemon_set(_unit(data))}", err=True)
 
 
 def _unit(data: dict[str, Any]) -> str:

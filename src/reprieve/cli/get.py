@@ -8,6 +8,7 @@ from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import NamedObjects, namespace_for, targets_in
 from reprieve.cli.options import AllNamespaces, BadUsage, FieldSelector, Namespace, Selector, Server, Token, Watching
 from reprieve.cli.output import Form, Shape, TableText, as_list, print_name, print_object, typed
+from reprieve.cli.show_queues import asks_for_queues, show_queues
 from reprieve.cli.terminal import say
 from reprieve.cli.watching import follow, show_changes
 from reprieve.client.errors import Refused
@@ -86,7 +87,8 @@ def get(
     """List what a control plane has.
 
     Tables are those that kubectl prints; `-o wide` shows more columns. With json or yaml, one named object is printed
-    as it is, and several as a List. Exits with 1 when something named is not there.
+    as it is, and several as a List. `queues` are those of YuniKorn's configuration, and Kueue's LocalQueues. Exits with
+    1 when something named is not there.
     """
     targets = targets_in(what)
     question = Question(namespace, everywhere=all_namespaces, labels=selector, fields=field_selector)
@@ -95,6 +97,10 @@ def get(
     if watch and (len(targets) != 1 or len(targets[0].names) > 1):
         raise BadUsage(texts.ONE_KIND_TO_WATCH)
     with connected(server, token) as client:
+        if not watch and asks_for_queues(what):
+            targets = show_queues(client, targets, question.place(targets[0]), output)
+        if not targets:
+            return
         if watch:
             _watch(client, question, targets[0], output)
         elif output in (Form.table, Form.wide):

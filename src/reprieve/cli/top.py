@@ -9,11 +9,21 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
-from reprieve.cli import figures
+from reprieve.cli import figures, queue_trees
 from reprieve.cli.clusters import ClusterAsked
 from reprieve.cli.connecting import connected
 from reprieve.cli.kinds import namespace_for
-from reprieve.cli.options import AllNamespaces, BadUsage, Context, Kubeconfig, Namespace, Selector, Server, Token
+from reprieve.cli.options import (
+    AllNamespaces,
+    BadUsage,
+    Context,
+    Kubeconfig,
+    Namespace,
+    OptionalFiles,
+    Selector,
+    Server,
+    Token,
+)
 from reprieve.cli.output import Form, Shape, columns, on_terminal, print_object
 from reprieve.cli.terminal import say
 from reprieve.manifests.core import Node
@@ -22,6 +32,7 @@ from reprieve.manifests.kinds import (
     CLUSTER_BINDINGS,
     CLUSTER_QUEUES,
     CLUSTERS,
+    CONFIG_MAPS,
     NODES,
     PODS,
     PRIORITY_CLASSES,
@@ -38,7 +49,7 @@ from reprieve.texts.parts import and_more
 Block = tuple[str, tuple[str, ...], list[list[str]]]
 _LOOKED_AT = (
     *(NODES, PODS, PRIORITY_CLASSES, CLUSTER_QUEUES, QUOTA_WORKLOADS),
-    *(CLUSTERS, BINDINGS, CLUSTER_BINDINGS),
+    *(CLUSTERS, BINDINGS, CLUSTER_BINDINGS, CONFIG_MAPS),
 )
 _EVERY = 2.0
 _MOST_WAITING = 20
@@ -49,6 +60,10 @@ class ObjectSource(Protocol):
     """Who has the objects: a control plane, or a cluster that was looked at."""
 
     def items(self, resource: Resource, namespace: str = "", *, labels: str = "") -> list[dict[str, Any]]: ...
+
+
+Trees = Callable[[], list[dict[str, Any]]]
+"""YuniKorn's queues, wherever the objects are."""
 
 
 class Subject(StrEnum):
@@ -74,6 +89,7 @@ def top(
     selector: Selector = "",
     output: Shape = Form.table,
     watch: Watch = False,
+    filename: OptionalFiles = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     server: Server = None,
@@ -82,12 +98,17 @@ def top(
     """Show how full nodes, queues and member clusters are, and who waits.
 
     Everything is counted as requested, as the scheduler does. Pods are those of the namespace, or with -A of all. With
-    --context, of any Kubernetes cluster, which is only looked at.
+    --context, of any Kubernetes cluster, which is only looked at; with -f, the queues that manifests configure.
     """
     if output in (Form.name, Form.yaml) or (watch and output is Form.json):
         raise BadUsage(texts.TABLE_OR_JSON)
     everywhere = all_namespaces or (namespace is None and what in _EVERYWHERE)
     cluster = ClusterAsked(kubeconfig, context)
+    if filename:
+        if what is not Subject.queues or cluster or server or watch:
+            raise BadUsage(texts.QUEUES_OF_FILES)
+        trees = queue_trees.trees_of_files(filename)
+        return _show(lambda: iter([_tree(trees)]), output, watch=False)
     if cluster:
         if server:
             raise BadUsage(clusters.CLUSTER_OR_SERVER)
@@ -95,12 +116,12 @@ def top(
         def looked() -> Iterator[Block]:
             found = cluster.look(_LOOKED_AT)
             place = namespace_for(PODS, namespace or found.namespace, everywhere=everywhere)
-            return _blocks(found, what, place, selector)
+            return _blocks(found, what, place, selector, lambda: queue_trees.trees_of_cluster(found))
 
         return _show(looked, output, watch=watch)
     with connected(server, token) as client:
         place = namespace_for(PODS, namespace, everywhere=everywhere)
-        return _show(lambda: _blocks(client, what, place, selector), output, watch=watch)
+        return _show(lambda: _blocks(client, what, place, selector, client.queue_trees), output, watch=watch)
 
 
 def _show(blocks: Callable[[], Iterator[Block]], output: Form, *, watch: bool) -> None:
@@ -112,7 +133,7 @@ def _show(blocks: Callable[[], Iterator[Block]], output: Form, *, watch: bool) -
         say(_text(blocks()))
 
 
-def _blocks(client: ObjectSource, what: Subject | None, namespace: str, labels: str) -> Iterator[Block]:
+def _blocks(client: ObjectSource, what: Subject | None, namespace: str, labels: str, trees: Trees) -> Iterator[Block]:
     if what in (None, Subject.nodes):
         yield _nodes(client, labels if what else "")
         missing = _missing_classes(client)
@@ -121,8 +142,10 @@ def _blocks(client: ObjectSource, what: Subject | None, namespace: str, labels: 
     if what is Subject.pods:
         yield _pods(client, namespace, labels)
     if what in (None, Subject.queues):
-        queues = _queues(client)
-        if queues[2] or what is Subject.queues:
+        tree, queues = _tree(trees()), _queues(client)
+        if tree[2]:
+            yield tree
+        if queues[2] or (what is Subject.queues and not tree[2]):
             yield queues
     if what in (None, Subject.clusters):
         clusters = _clusters(client)
@@ -162,7 +185,13 @@ def _pods(client: ObjectSource, namespace: str, labels: str) -> Block:
     return "pods", ("NAMESPACE", "POD", "NODE", "PRIORITY", "CPU", "MEMORY", "GPU"), rows
 
 
+def _tree(trees: list[dict[str, Any]]) -> Block:
+    """Those of YuniKorn, from root down."""
+    return "queueTree", queue_trees.HEADINGS, queue_trees.rows(trees)
+
+
 def _queues(client: ObjectSource) -> Block:
+    """Those of Kueue."""
     rows = [row for queue in client.items(CLUSTER_QUEUES) for row in figures.queue_rows(queue)]
     return "queues", ("QUEUE", "FLAVOR", "RESOURCE", "USED", "BORROWED", "ADMITTED", "PENDING"), rows
 

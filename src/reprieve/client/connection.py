@@ -182,6 +182,16 @@ class Client:
         """What a scheduler in shadow saw another one decide: how often alike, and the last times otherwise."""
         return self._object("GET", "/shadow", params={"limit": str(limit)})
 
+    def queue_trees(self) -> Items:
+        """YuniKorn's queues, from root down, for each partition; nothing where none are configured."""
+        try:
+            partitions = self._items("/ws/v1/partitions")
+        except Refused as error:
+            if error.not_found:
+                return []  # a server that does not know them
+            raise
+        return [self._object("GET", f"/ws/v1/partition/{quote(each['name'])}/queues") for each in partitions]
+
     # Requests
 
     def _object(self, method: str, path: str, *, body: Any = None, timeout: float | None = -1, **options: Any) -> Data:
@@ -195,6 +205,15 @@ class Client:
             self._warn(sentence)
         found = _decoded(answer.content)
         if answer.status_code >= 400 or not isinstance(found, dict):
+            raise _refusal(found, answer.status_code)
+        return found
+
+    def _items(self, path: str) -> Items:
+        """An answer that is a list."""
+        with self._reaching():
+            answer = self._http.get(path)
+        found = _decoded(answer.content)
+        if answer.status_code >= 400 or not isinstance(found, list):
             raise _refusal(found, answer.status_code)
         return found
 

@@ -11,13 +11,15 @@ from typing import Any
 
 import msgspec
 
-from reprieve.controllers.pods import jobs, templates
+from reprieve.controllers.pods import daemon_nodes, jobs, templates
 from reprieve.controllers.quota import shapes
 from reprieve.controllers.quota.owners import class_named, rank_of
 from reprieve.manifests.kinds import (
+    DAEMON_SETS,
     DEPLOYMENTS,
     JOBS,
     LOCAL_QUEUES,
+    NODES,
     PODS,
     PRIORITY_CLASSES,
     QUOTA_WORKLOADS,
@@ -82,6 +84,8 @@ def made_of(owner: Record, around: Surroundings) -> list[Data]:
         return _workload(owner, around) if queued else _named(_pods_of_job(owner, around), around)
     if owner.resource in _SCALED:
         return _named(_replicas(owner, around), around)
+    if owner.resource == DAEMON_SETS:
+        return _named(_one_each(owner, around), around)
     return []
 
 
@@ -93,6 +97,15 @@ def _replicas(owner: Record, around: Surroundings) -> list[Data]:
     active = sum(templates.is_active(pod) for pod in around.owned(owner, PODS))
     missing: int = owner.data["spec"].get("replicas", 1) - active
     return [templates.make_pod(owner, owner.data["spec"]["template"], labels={}) for _ in range(missing)]
+
+
+def _one_each(daemon_set: Record, around: Surroundings) -> list[Data]:
+    """For the nodes that take one and have none."""
+    nodes = daemon_nodes.takers(daemon_set, around.all(NODES))
+    served = {daemon_nodes.node_of(pod) for pod in around.owned(daemon_set, PODS)}
+    wanting = [name for name, taker in nodes.items() if taker.wants and name not in served]
+    revision = templates.hash_of(daemon_set.data["spec"]["template"])
+    return [daemon_nodes.pod_for(daemon_set, name, revision) for name in wanting]
 
 
 def _workload(job: Record, around: Surroundings) -> list[Data]:

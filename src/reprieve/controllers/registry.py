@@ -12,6 +12,7 @@ from reprieve.controllers.federation.detector import Detector
 from reprieve.controllers.garbage import GarbageCollector
 from reprieve.controllers.namespaces import NamespaceController
 from reprieve.controllers.pods.budgets import BudgetController
+from reprieve.controllers.pods.daemon_sets import DaemonSetController
 from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
@@ -67,8 +68,8 @@ def make_all(store: Store, clock: Clock, settings: Settings) -> list[BaseControl
     """Everything that a control plane of its own needs: also what every cluster has."""
     groups = settings.gate("WorkloadWithJob") and settings.gate("GenericWorkload")
     core: list[Callable[[Store, Clock], BaseController]]
-    core = [partial(JobController, groups=groups), ReplicaSetController, DeploymentController, BudgetController]
-    core += [WorkloadController, GarbageCollector, NamespaceController]
+    core = [partial(JobController, groups=groups), ReplicaSetController, DeploymentController, DaemonSetController]
+    core += [BudgetController, WorkloadController, GarbageCollector, NamespaceController]
     return [*(make(store, clock) for make in core), *make_sets(_SETS, store, clock, settings)]
 
 

@@ -22,6 +22,7 @@ Unreachable = Literal[
     "MissingNeighbours",
     "OutsideDomain",
     "NoSuchNode",
+    "Closed",
 ]
 Feature = Literal[
     "ClaimMissing",

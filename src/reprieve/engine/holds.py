@@ -57,6 +57,8 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     reserves: bool = False
     """The place is held against everybody until the preemptor is there: priorities do not count. Else it yields to
     whoever ranks above."""
+    closes: bool = False
+    """Until then nobody else is placed there at all, but who was promised a place before."""
     limit: int | None = None
     """Of a group: the highest priority that made way for the pods it needs. Nobody above makes way for more of them."""
     decision: int = 0

@@ -35,6 +35,9 @@ class HeldBack(NamedTuple):
     """Why nobody is asked whom no rule protects."""
     claims: Sequence[Claim] = ()
     """What the message was made from."""
+    reserves: bool = False
+    closes: bool = False
+    """As those of an offer: the place that it waits for is held already."""
 
 
 class Offer(NamedTuple):
@@ -55,6 +58,8 @@ class Offer(NamedTuple):
 
     reserves: bool = False
     """The place is held against everybody, once it is chosen."""
+    closes: bool = False
+    """And nobody else is placed there at all until then."""
 
     @property
     def costs(self) -> Mapping[str, Cost]:

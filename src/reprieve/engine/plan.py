@@ -93,6 +93,8 @@ class Plan:
     """What the effects of its policy need to know beyond all this: flavors, replicas by cluster."""
     reserves: bool = field(default=False, compare=False)
     """Its place is held against everybody while victims leave it, not only against those who rank below."""
+    closes: bool = field(default=False, compare=False)
+    """Until then nobody else is placed there at all, but who was promised a place before."""
     equals: Callable[[], frozenset[str]] = field(default=_no_equals, compare=False, repr=False)
     """The domains that cost as much as the chosen one; to be asked before the world moves on."""
     explain: Callable[[bool], Details] = field(default=_no_details, compare=False, repr=False)

@@ -167,7 +167,8 @@ def _plan(
         until=answer.until if isinstance(answer, HeldBack) else None,
         claims=tuple(answer.claims) if isinstance(answer, HeldBack) else (),
         terms=answer.terms,
-        reserves=isinstance(answer, Offer) and answer.reserves,
+        reserves=not isinstance(answer, Placed) and answer.reserves,
+        closes=not isinstance(answer, Placed) and answer.closes,
         explain=_Explanation(policy, view, told),
     )
 

@@ -88,11 +88,11 @@ class PodDisruptionBudgetSpec(Model):
 def desired_healthy(spec: PodDisruptionBudgetSpec, expected: int) -> int:
     """How many pods have to stay healthy; a budget that says nothing lets nobody go."""
     if spec.max_unavailable is not None:
-        return max(0, expected - _scaled(spec.max_unavailable, expected))
-    return _scaled(spec.min_available, expected) if spec.min_available is not None else expected
+        return max(0, expected - scaled(spec.max_unavailable, expected))
+    return scaled(spec.min_available, expected) if spec.min_available is not None else expected
 
 
-def _scaled(value: int | str, expected: int) -> int:
+def scaled(value: int | str, expected: int) -> int:
     """A number, or that percentage rounded up."""
     text = str(value)
     return -(-int(text[:-1]) * expected // 100) if text.endswith("%") else int(text)

@@ -4,9 +4,11 @@ The typed manifests hold what decisions need. A container's command, a Job's lim
 among that, but whoever runs the container must be able to trust them.
 """
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from reprieve.manifests import core, pods
+from reprieve.manifests.core import IntOrPercent, scaled
 from reprieve.manifests.diagnosis import mended
 from reprieve.manifests.meta import Count, LabelSelector, Manifest, Model, ObjectMeta, PositiveCount, Reader
 from reprieve.manifests.problems import Finding, found
@@ -67,12 +69,27 @@ class ServedJob(Served):
     spec: ServedJobSpec = ServedJobSpec()
 
 
+class RollingUpdate(Model):
+    max_unavailable: IntOrPercent | None = None
+    max_surge: IntOrPercent | None = None
+
+
+class UpdateStrategy(Model):
+    """How pods of a new template replace the old ones: of DaemonSets, and of StatefulSets."""
+
+    type: Literal["", "RollingUpdate", "OnDelete"] = ""
+    rolling_update: RollingUpdate | None = None
+
+
 class ServedControllerSpec(Model):
     selector: LabelSelector | None = None
+    update_strategy: UpdateStrategy | None = None
+    min_ready_seconds: Count = 0
     template: Template = Template()
 
 
 class ServedController(Served):
+    kind: str = ""
     spec: ServedControllerSpec = ServedControllerSpec()
 
 
@@ -84,6 +101,8 @@ class ServedNamespace(Served):
     spec: NamespaceSpec = NamespaceSpec()
 
 
+_MANY = 100
+"""Of so many nodes any percentage is a whole number."""
 _ANY = Reader("", "", Served)
 # By the type that policies read: whoever reads a kind as that one reads it as this one, too.
 _READERS: dict[type[Manifest], Reader] = {
@@ -130,4 +149,19 @@ def _check_controller(controller: ServedController) -> list[Finding]:
     if selector is not None and not selector.matches(labels):
         right = "allowed: labels that the selector selects"
         return [Finding("$.spec.template.metadata.labels", "not selected by spec.selector", right)]
-    return []
+    return [*_check_update(controller)]
+
+
+def _check_update(controller: ServedController) -> Iterator[Finding]:
+    """A DaemonSet takes old pods away first, or puts new ones beside them: one of both, and not neither."""
+    strategy = controller.spec.update_strategy
+    if controller.kind != "DaemonSet" or strategy is None or strategy.rolling_update is None:
+        return
+    where, said = "$.spec.updateStrategy.rollingUpdate", strategy.rolling_update
+    unavailable = 1 if said.max_unavailable is None else scaled(said.max_unavailable, _MANY)
+    surge = scaled(said.max_surge or 0, _MANY)
+    if surge and said.max_unavailable is not None and unavailable:
+        yield Finding(f"{where}.maxSurge", found(said.max_surge), "allowed: 0, beside a maxUnavailable that is not 0")
+    if not surge and not unavailable:
+        right = "allowed: more than 0, unless maxSurge is: else no pod could ever be replaced"
+        yield Finding(f"{where}.maxUnavailable", found(said.max_unavailable), right)

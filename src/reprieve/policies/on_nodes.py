@@ -41,7 +41,9 @@ def commit_pods(world: World, pods: Iterable[PodFacts], plan: Plan, limit: int |
             spec = msgspec.structs.replace(pod.spec, node_name=node)
             world.put(msgspec.structs.replace(pod, spec=spec))
         else:
-            hold = Hold(preemptor=plan.preemptor, policy=plan.policy, reserves=plan.reserves, limit=limit)
+            hold = Hold(
+                preemptor=plan.preemptor, policy=plan.policy, reserves=plan.reserves, closes=plan.closes, limit=limit
+            )
             world.put(_nominated(pod, node, hold))
 
 

@@ -12,7 +12,19 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from reprieve.server import answers, discovery, logs, openapi, own, reading, subresources, watching, what_if, writing
+from reprieve.server import (
+    answers,
+    discovery,
+    logs,
+    openapi,
+    own,
+    reading,
+    subresources,
+    watching,
+    what_if,
+    writing,
+    yunikorn,
+)
 from reprieve.server.answers import Answer, WrongMethod, error_answer, form_of, json_answer, wants_aggregated
 from reprieve.server.guard import METHODS, Guard
 from reprieve.server.list_pages import ListPages
@@ -123,6 +135,7 @@ def _own(plane: Plane) -> list[Row]:
         ("/decisions", partial(own.decisions, plane), _GET),
         ("/decisions/{name}", partial(own.decision, plane), _GET),
         ("/shadow", partial(own.shadow, plane), _GET),
+        *yunikorn.rows(plane),
     ]
 
 

@@ -1,10 +1,12 @@
 """OpenAPI of what Reprieve adds to Kubernetes' API, and of the entrances that all Kubernetes APIs have."""
 
+import re
 from typing import Any
 
 from reprieve.manifests.kinds import KINDS
 from reprieve.planning.comparison import Exposed, Outcome, Overfull, Preempting
 from reprieve.planning.result import Decision
+from reprieve.server import yunikorn
 from reprieve.server.bodies import OBJECT_TYPES
 from reprieve.server.operations import TEXT, content, in_path, in_query, responses
 from reprieve.server.own import MOST
@@ -166,6 +168,23 @@ _FIELD_VALIDATION = _query(
 _PLANNED = responses((*_USUAL, 413, 415, 422), {200: reference("Plan")})
 _FOUND = (*_USUAL, 404, 503)
 
+
+def _of_yunikorn(path: str) -> dict[str, Any]:
+    """What YuniKorn's own tools ask for: its fields are described there, and errors are in its form."""
+    names = _NAMES_IN_PATH.findall(path)
+    words = [word for word in path.removeprefix("/ws/v1/").split("/") if "{" not in word]
+    told = {"200": {"description": "As YuniKorn has it.", "content": content({"type": "object"}, "application/json")}}
+    if path.endswith(_LISTS):
+        told["200"]["content"] = content(_list(_OBJECT), "application/json")
+    wrong = {"description": "What is wrong, in YuniKorn's form.", "content": content(_OBJECT, "application/json")}
+    told |= {str(code): wrong for code in (400, 401, 403, 404, 503)}
+    operation = "yunikorn" + "".join(word.capitalize() for word in words) + ("ByState" if "state" in names else "")
+    query = [_query("status", TEXT)] if "state" in names else []
+    return _get(operation, "YuniKorn's queues, as its REST API tells them.", told, *map(in_path, names), *query)
+
+
+_NAMES_IN_PATH = re.compile(r"{(\w+)}")
+_LISTS = ("/partitions", "/applications", "/{state}", "/nodes")
 OWN_PATHS: dict[str, Any] = {
     "/healthz": _health("healthz", "Whether it lives."),
     "/livez": _health("livez", "Whether it lives."),
@@ -232,6 +251,7 @@ OWN_PATHS: dict[str, Any] = {
         responses(_FOUND, {200: reference("Agreement")}),
         _LIMIT,
     ),
+    **{path: _of_yunikorn(path) for path in yunikorn.PATHS},
     "/version": _plain("version", "Which Kubernetes is spoken here."),
     "/api": _plain("coreVersions", "The versions of the core group."),
     "/apis": _plain("groups", "All other groups."),

@@ -12,6 +12,7 @@ from reprieve.model.clock import Clock
 from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
+from reprieve.planning.yunikorn_answers import YunikornAnswers
 from reprieve.stores.protocol import Store
 
 
@@ -75,6 +76,10 @@ class Plane(Protocol):
 
     def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
         """What is different with a change, by the same settings."""
+        ...
+
+    def queues(self) -> YunikornAnswers | None:
+        """YuniKorn's queues as they stand now; None where none are configured."""
         ...
 
     def logs(

@@ -23,6 +23,7 @@ UNREACHABLE = {
     "MissingNeighbours": "without the topology key or the pods nearby that its affinity requires",
     "OutsideDomain": "outside the topology domain",
     "NoSuchNode": "not there: no such node exists",
+    "Closed": "closed until a pod of a DaemonSet that must run there is placed",
 }
 _NEIGHBOURS = {
     "HostPort": "a host port that it needs is taken there",

@@ -23,6 +23,8 @@ WHICH_UNIT = "say which unit: KIND/NAMESPACE/NAME, such as pod/default/a"
 NAME_OR_SELECTOR = "names cannot be given together with -l or --all"
 WHICH_ONES = "say which: names, -l SELECTOR, or --all for all of them"
 TABLE_OR_JSON = "top prints tables, or with -o json their cells; --watch only tables"
+QUEUES_OF_FILES = "-f is for `top queues`, over files alone: what else is there, a control plane or a cluster tells"
+LOCAL_QUEUES_TOO = "there are LocalQueues, too: `reprieve get localqueues`"
 PENDING = "waits for room"
 QUEUED = "waits in its queue"
 NO_COMMAND = "no command is given: write it behind `--`, such as `reprieve submit -- python train.py`"
@@ -131,7 +133,24 @@ def running(ready: int, succeeded: int, wanted: int) -> str:
 
 
 def none_of(name: str) -> str:
+    if name == "queueTree":
+        return "No queues are configured."
     return "Nothing waits." if name == "waiting" else f"There are no {name}."
+
+
+def no_queue_of(name: str, known: Sequence[str]) -> str:
+    return f"there is no queue {name}; there are {', '.join(known)}"
+
+
+def is_parent_queue(name: str, leaves: Sequence[str]) -> str:
+    below = f"pods belong in one below it: {', '.join(leaves)}" if leaves else "there is no queue for pods below it"
+    return f"--queue: {name} is a parent queue; {below}"
+
+
+def no_queue_to_wait_in(name: str, leaves: Sequence[str], local: Sequence[str], namespace: str) -> str:
+    known = [f"there are {', '.join(leaves)}"] if leaves else []
+    known += [f"{'and ' if leaves else 'there are '}the LocalQueues {', '.join(local)} in {namespace}"] if local else []
+    return f"--queue: there is no queue {name}; {', '.join(known)}"
 
 
 def job_failed(name: str, why: str) -> str:

@@ -45,10 +45,6 @@ def nothing_to_place(units: Sequence[str]) -> str:
     )
 
 
-def is_daemon_set(unit: str) -> str:
-    return f"{unit}: which nodes get a pod of a DaemonSet is not worked out; it is left out"
-
-
 # What another scheduler has done
 
 

@@ -26,6 +26,10 @@ def cannot_create_pods(why: Exception) -> str:
     return f"pods cannot be created: {why}"
 
 
+def daemon_pod_failed(pod: str, node: str) -> str:
+    return f"{pod} failed on {node}: it is deleted, and made again"
+
+
 def enough_pods(healthy: int, desired: int) -> str:
     return f"{healthy} pods are healthy, {desired} must stay"
 

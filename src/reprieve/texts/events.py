@@ -52,6 +52,10 @@ def configuration_accepted(partitions: Sequence[str]) -> str:
     return f"The queue configuration is in use, for {listed(partitions)}"
 
 
+def queues_removed(source: str) -> str:
+    return f"{source} configures no queues any more: pods are placed, and preempt, by priority alone"
+
+
 def found_pending(unit: str) -> str:
     return f"{unit} waits to be scheduled"
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from reprieve.engine.claims import AtMaximum, Claim, GuaranteeUsed, InReach, NodeClaim, NoGuarantee
+from reprieve.manifests.problems import nearest
 from reprieve.model.resources import print_amount
 from reprieve.texts.claims import amount, of_domain, on_nodes, protected
 from reprieve.texts.parts import count, listed, moment
@@ -77,6 +78,19 @@ def on_its_node(unit: str, node: str, claims: Sequence[Claim]) -> str:
 def never_on_node(unit: str, node: str, claims: Sequence[Claim]) -> str:
     never = "and it preempts nobody, because its preemption policy is Never"
     return f"{unit} is unschedulable: it must run on {node}, which {'; '.join(map(of_domain, claims))}; {never}."
+
+
+NOT_MISPLACED = "nothing is wrong with its queue any more"
+
+
+def misplaced(kind: str, queue: str, leaves: Sequence[str]) -> str:
+    """For a pod whose queue is not one for pods: a parent, or one that is not configured."""
+    if kind == "ParentQueue":
+        below = f"pods belong in one below it: {listed(leaves)}" if leaves else "there is no queue for pods below it"
+        return f"{queue} is a parent queue; {below}"
+    near = nearest(queue, leaves)
+    meant = f"; did you mean {near}?" if near else f"; there are {listed(leaves)}" if leaves else ""
+    return f"{queue} is not configured: nothing is guaranteed to it{meant}"
 
 
 def quota_lowered(queue: str, victims: Sequence[str]) -> str:

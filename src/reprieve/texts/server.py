@@ -129,6 +129,31 @@ def no_such_unit(path: str) -> str:
     return f"'{path[:80]}' names no unit; it is written KIND/NAMESPACE/NAME, or KIND/NAME where there is no namespace"
 
 
+def no_partition(name: str, known: str) -> str:
+    """YuniKorn's words, and what there is."""
+    return f"Partition not found: '{name[:80]}'; " + (f"there is {known}" if known else "no queues are configured")
+
+
+def no_queue(name: str) -> str:
+    return f"Queue not found: '{name[:160]}'"
+
+
+def no_application(name: str) -> str:
+    return f"Application not found: '{name[:160]}'"
+
+
+def no_node(name: str) -> str:
+    return f"Node not found: '{name[:160]}'"
+
+
+def allowed_states(states: Iterable[str]) -> str:
+    return f"Only following application states are allowed: {', '.join(states)}"
+
+
+def allowed_statuses(statuses: Iterable[str]) -> str:
+    return f"Only following active statuses are allowed: {', '.join(statuses)}"
+
+
 def nothing_known(unit: str) -> str:
     return f"nothing is known about {unit[:160]}: there is no decision about it, and no story of it"
 

@@ -14,7 +14,7 @@ from reprieve.stores.records import Record
 from tests.builders.pods import pod_group
 from tests.builders.queues import queues, tree
 from tests.planes.laws import Eye
-from tests.planes.running import Dict, Plane, condition, job, live, pod, replica_set
+from tests.planes.running import Dict, Plane, condition, daemon_set, job, live, pod, replica_set
 
 CONFIGS = "yunikorn-configs"
 
@@ -207,18 +207,9 @@ def test_a_pod_that_must_run_on_one_node_takes_from_it_whatever_queues_say() -> 
         await plane.node("n2", cpu="2")
         await plane.apply(_set("test", "test", replicas=2, nodeSelector={"kubernetes.io/hostname": "n1"}))
         await plane.passes(5)
-        term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
-        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
-        labels = {"matchLabels": {"app": "daemon"}}
-        owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "ds"}, "spec": {"selector": labels}}
-        owner["spec"]["template"] = {"metadata": {"labels": {"app": "daemon"}}, "spec": pod("unused")["spec"]}  # type: ignore[index]
-        (made,) = await plane.apply(owner)
-        daemon = pod("daemon", **_in("system", "daemon", affinity=affinity))
-        reference = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "ds", "uid": made.uid, "controller": True}
-        daemon["metadata"]["ownerReferences"] = [reference]
-        await plane.store.create(PODS, daemon)
+        await plane.apply(daemon_set("daemon", **_in("system", "daemon")))
         await plane.passes(0.5)
-        assert await plane.where("daemon") == "n1"
+        assert await plane.homes("daemon") == ["n1", "n2"]
         assert await _running(plane, "test") == 1
 
     live(story)

@@ -12,6 +12,7 @@ from reprieve.cli.figures import GPU
 from reprieve.cli.options import BadUsage, Namespace, Server, Token, check_quantity
 from reprieve.cli.output import Form, Shape, as_list, print_object
 from reprieve.cli.submit.manifests import Submission, name_for, priority_class, priority_class_name
+from reprieve.cli.submit.queues import wait_in
 from reprieve.cli.watching import pauses, progress
 from reprieve.client.errors import Refused
 from reprieve.client.paths import short_name
@@ -49,7 +50,9 @@ Memory = Annotated[str, typer.Option("--memory", metavar="QUANTITY", help="Memor
 Gpu = Annotated[int, typer.Option("--gpu", metavar="N", min=0, help="GPUs of each replica.")]
 Replicas = Annotated[int, typer.Option("--replicas", metavar="N", min=1, help="How many to run, side by side.")]
 Gang = Annotated[bool, typer.Option("--gang", help="All replicas start together, and make way together.")]
-Queue = Annotated[str, typer.Option("--queue", metavar="NAME", help="The LocalQueue to wait in for quota.")]
+Queue = Annotated[
+    str, typer.Option("--queue", metavar="NAME", help="The queue to wait in: one of YuniKorn's, or a LocalQueue.")
+]
 Env = Annotated[
     list[str] | None,
     typer.Option("--env", "-e", metavar="NAME[=VALUE]", help="A variable; without a value, as it is here. Repeatable."),
@@ -103,7 +106,7 @@ def submit(
             resources=resources,
             replicas=replicas,
             gang=gang,
-            queue=queue,
+            queue=wait_in(client, queue, namespace or DEFAULT_NAMESPACE) if queue else None,
             priority_class=_class_for(client, priority) if priority else "",
             environment=variables,
             directory=str((workdir or Path.cwd()).absolute()),

@@ -11,6 +11,7 @@ from reprieve.cli.figures import GPU
 
 Data = dict[str, Any]
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+YUNIKORN_QUEUE, YUNIKORN_APPLICATION = "yunikorn.apache.org/queue", "yunikorn.apache.org/app-id"
 CONTAINER = "main"
 IMAGE = "reprieve.scheduling/process"
 """No image is pulled: what runs is a command of the machine."""
@@ -18,6 +19,13 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _INTERPRETERS = re.compile(r"python[\d.]*|bash|sh|dash|zsh|env|nice|perl|ruby|node|Rscript|julia")
 _DOLLARS = re.compile(r"\$+(?=\()|\${2,}")
 _LONGEST_NAME = 40
+
+
+class WaitingPlace(msgspec.Struct, frozen=True):
+    """A queue, and whose: one of YuniKorn's, or a LocalQueue."""
+
+    name: str
+    yunikorn: bool
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +37,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     resources: dict[str, str]
     replicas: int
     gang: bool
-    queue: str
+    queue: WaitingPlace | None
     priority_class: str
     environment: dict[str, str]
     directory: str
@@ -38,13 +46,16 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
     def job(self) -> Data:
         metadata: Data = {"name": self.name, "namespace": self.namespace}
-        if self.queue:
-            metadata["labels"] = {QUEUE_LABEL: self.queue}
+        labels: Data = {"app": self.name}
+        if self.queue is not None and self.queue.yunikorn:
+            labels |= {YUNIKORN_QUEUE: self.queue.name, YUNIKORN_APPLICATION: self.name}
+        elif self.queue is not None:
+            metadata["labels"] = {QUEUE_LABEL: self.queue.name}
         spec: Data = {
             "parallelism": self.replicas,
             "completions": self.replicas,
             "backoffLimit": self.retries,
-            "template": {"metadata": {"labels": {"app": self.name}}, "spec": self._pod()},
+            "template": {"metadata": {"labels": labels}, "spec": self._pod()},
         }
         if self.restart == "Never":
             # Who had to make way has not failed: it comes back, however often.

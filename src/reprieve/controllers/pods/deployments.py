@@ -7,12 +7,9 @@
    alone.
 """
 
-import hashlib
 from typing import Any
 
-import msgspec
-
-from reprieve.controllers.pods.templates import TemplateController
+from reprieve.controllers.pods.templates import TemplateController, hash_of
 from reprieve.controllers.runner import controller_key, own_key
 from reprieve.manifests.kinds import DEPLOYMENTS, REPLICA_SETS
 from reprieve.model.clock import Clock
@@ -48,7 +45,7 @@ class DeploymentController(TemplateController):
     async def _scaled(self, deployment: Record) -> Record:
         """The ReplicaSet of the template as it is now, at the size that is wanted."""
         spec = deployment.data["spec"]
-        name = f"{deployment.name}-{_hash_of(spec['template'])}"
+        name = f"{deployment.name}-{hash_of(spec['template'])}"
         known = self._sets.get(name, deployment.namespace)
         if known is None or writing.is_leaving(known) or writing.controller_uid(known) not in ("", deployment.uid):
             return await self.create(REPLICA_SETS, _replica_set(deployment, name))  # refused as long as it is another's
@@ -79,11 +76,6 @@ class DeploymentController(TemplateController):
         reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
         message = texts.minimum_available(status["availableReplicas"], wanted)
         set_condition(status, "Available", str(enough), reason, message, now=self.clock())
-
-
-def _hash_of(template: dict[str, Any]) -> str:
-    written = msgspec.json.encode(template, order="deterministic")
-    return hashlib.sha256(written).hexdigest()[:10]
 
 
 def _replica_set(deployment: Record, name: str) -> dict[str, Any]:

@@ -1,8 +1,11 @@
 """What the controllers that make pods have in common: how a pod is made, how it stands, which ones go first."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
+
+import msgspec
 
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGATION_POLICIES
@@ -87,6 +90,12 @@ def first_to_go(pod: Record) -> tuple[Any, ...]:
     """The order in which surplus pods are deleted: without a node, pending, not ready; then the youngest."""
     waits = not pod.data["spec"].get("nodeName"), phase_of(pod) != "Running", not is_ready(pod)
     return tuple(not each for each in waits), -moment_of(pod.metadata["creationTimestamp"]).timestamp(), pod.name
+
+
+def hash_of(template: Mapping[str, Any]) -> str:
+    """What tells pods of one template from those of another: the same template has the same."""
+    written = msgspec.json.encode(template, order="deterministic")
+    return hashlib.sha256(written).hexdigest()[:10]
 
 
 def make_pod(

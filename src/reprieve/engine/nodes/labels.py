@@ -1,6 +1,6 @@
 """Node labels in columns, and which nodes a selector means."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -84,6 +84,22 @@ class NodeLabels:
                 return np.asarray(codes == 0)
             case "Gt" | "Lt":
                 return _any_of(codes, [code for value, code in values.items() if _compares(requirement, value)])
+
+
+def holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    """Whether some labels are what a requirement asks for."""
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return value is not None and _compares(requirement, value)
 
 
 def _any_of(codes: Ints, wanted: list[int]) -> Mask:

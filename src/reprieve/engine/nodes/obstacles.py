@@ -32,7 +32,7 @@ from reprieve.engine.claims import (
 )
 from reprieve.engine.nodes.pool import Ranked
 from reprieve.engine.nodes.reach import CORDONED, GONE, NODE_AFFINITY, OTHER_NODE, REACHED, UNTOLERATED_TAINT
-from reprieve.engine.nodes.view import MISSING_NEIGHBOURS, OUT_OF_DOMAIN, NodeView
+from reprieve.engine.nodes.view import CLOSED, MISSING_NEIGHBOURS, OUT_OF_DOMAIN, NodeView
 from reprieve.engine.nodes.volumes import NOT_HONOURED, VOLUME_AFFINITY, VOLUME_LIMIT
 
 _UNREACHABLE: dict[int, Unreachable] = {
@@ -45,6 +45,7 @@ _UNREACHABLE: dict[int, Unreachable] = {
     GONE: "Gone",
     MISSING_NEIGHBOURS: "MissingNeighbours",
     OUT_OF_DOMAIN: "OutsideDomain",
+    CLOSED: "Closed",
 }
 _OUT, _TOO_SMALL, _LEFT_ALONE, _SHORT, _KEPT_OUT, _COULD_GO = range(6)
 _AMONG_PODS = (_SHORT, _KEPT_OUT)

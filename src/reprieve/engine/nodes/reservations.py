@@ -4,6 +4,9 @@ A nomination yields to whoever ranks above it. A reservation does not: "The rese
 triggering the preemption will be scheduled on that node", whoever else comes, from within the queues or from outside.
 It ends when its pod is bound, leaves or is decided for anew. It is written on the pod: a nomination, and a hold that
 says so (`Hold.reserves`); a hold alone, which anybody may write who may annotate a pod, reserves nothing.
+
+A pod that must run on one node closes that node, too (`Hold.closes`): "nothing else will be scheduled on that node
+until the DaemonSet pod is scheduled". Who was promised a place there before keeps it.
 """
 
 from collections.abc import Iterable
@@ -20,6 +23,12 @@ def is_reserved(facts: PodFacts) -> bool:
     """Whether the place that a pod is nominated to is held against everybody."""
     hold = hold_of(facts.pod.metadata.annotations) if facts.nominated else None
     return hold is not None and hold.reserves and hold.preemptor == facts.unit
+
+
+def is_closing(facts: PodFacts) -> bool:
+    """Whether nobody else is placed on the node that a pod is nominated to."""
+    hold = hold_of(facts.pod.metadata.annotations) if is_reserved(facts) else None
+    return hold is not None and hold.closes
 
 
 def reservations(pods: Iterable[PodFacts]) -> dict[str, Resources]:

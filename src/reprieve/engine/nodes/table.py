@@ -15,7 +15,7 @@ import numpy as np
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
 from reprieve.engine.nodes.images import NodeImages
-from reprieve.engine.nodes.reservations import EVERYBODY, is_reserved
+from reprieve.engine.nodes.reservations import EVERYBODY, is_closing, is_reserved
 from reprieve.engine.nodes.silent_pods import SilentPods
 from reprieve.engine.nodes.units import Unit, Units, UnitShare
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
@@ -96,6 +96,8 @@ class NodeTable(NodeColumns):
         self.standing: dict[tuple[str, str], int] = {}
         """At which priority each nominated pod holds its place: that of the group it is scheduled with, if any; above
         all of them where the place is reserved."""
+        self.closed: dict[int, tuple[str, str]] = {}
+        """Nodes on which nobody is placed but one pod, and who was promised a place there before."""
         self.stray: dict[str, dict[tuple[str, str], PodFacts]] = {}
         """Pods that name a node that is not there, by that name."""
         self._ties = None
@@ -233,6 +235,8 @@ class NodeTable(NodeColumns):
         if not facts.node:
             self.nominated.setdefault(node, []).append(facts)
             self.standing[facts.key] = EVERYBODY if is_reserved(facts) else self.units.scheduling_priority(facts)
+            if is_closing(facts):
+                self.closed.setdefault(node, facts.key)
             self._repels(facts)  # so that whoever comes next knows that somebody may keep it away
             return
         self._note(facts)
@@ -266,6 +270,10 @@ class NodeTable(NodeColumns):
         self.log.append(node)
         if not facts.node:
             self.nominated[node] = [other for other in self.nominated.get(node, []) if other.key != facts.key]
+            if self.closed.get(node) == facts.key:
+                del self.closed[node]
+                for other in filter(is_closing, self.nominated[node]):
+                    self.closed[node] = other.key
             if not self.nominated[node]:
                 del self.nominated[node]
             return

@@ -5,6 +5,8 @@ the next pod of the same shape and then renewed only on the nodes that have chan
 around it, where a change on one node may matter on another.
 """
 
+from collections.abc import Collection, Iterable
+
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
@@ -23,6 +25,7 @@ from reprieve.world import PodFacts
 Nodes = slice | Ints
 MISSING_NEIGHBOURS = 6
 OUT_OF_DOMAIN = 7
+CLOSED = 11
 
 
 def counted_as_present(table: NodeTable, node: int, priority: int, apart: frozenset[Key]) -> list[PodFacts]:
@@ -83,6 +86,9 @@ class NodeView:
         if concerned(table, facts):
             self.inter_pod = inter_pod(table, labels, facts, self._above(slice(None)))
             self.reach[self.inter_pod.out & (self.reach == REACHED)] = MISSING_NEIGHBOURS
+        self._open = self.reach.copy() if table.closed else self.reach
+        """What it could reach if no node were closed."""
+        self._close(table.closed)
         self.slack = self._slack(slice(0, table.size))
         """What is left on each node beside the pod, in every row that matters to it: it fits where none is negative."""
         self.fits = self.enough(self.slack) & self.within_reach
@@ -114,9 +120,27 @@ class NodeView:
         self.serial += 1
         if changed:
             nodes = np.array(sorted(changed), dtype=np.int64)
+            self._reopen(nodes, changed)
             self.slack[:, nodes] = self._slack(nodes)
             self.fits[nodes] = self.enough(self.slack[:, nodes]) & (self.reach[nodes] == REACHED)
             self.renewed |= changed
+
+    def _reopen(self, nodes: Ints, changed: Collection[int]) -> None:
+        """Nodes may have been closed, or opened, since."""
+        closed = self.table.closed.keys() & changed
+        if closed and self._open is self.reach:
+            self._open = self.reach.copy()
+        if self._open is not self.reach:
+            self.reach[nodes] = self._open[nodes]
+            self._close(closed)
+
+    def _close(self, nodes: Iterable[int]) -> None:
+        """Nodes that are closed are out of reach, but for the pod that they are closed for, and for who was promised a
+        place there before."""
+        for node in nodes:
+            mine = self.table.closed[node] == self.facts.key or self.table.names[node] == self.facts.nominated
+            if not mine and self.reach[node] == REACHED:
+                self.reach[node] = CLOSED
 
     def _own(self, facts: PodFacts) -> list[int]:
         """The node a pod is nominated to: there it does not stand in its own way, but would in that of its like."""

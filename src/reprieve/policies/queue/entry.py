@@ -61,6 +61,10 @@ class QueueEntry(Entry):
         """Whether queues decide for a pod, and law 4 would let it preempt if others left."""
         return self.policy is not None and self.takes(facts) and self.policy.may_claim(facts)
 
+    def node_for(self, facts: PodFacts) -> str | None:
+        """The one node that a pod must run on, where queues decide for it; None: it may run on others."""
+        return required_node(facts) if self.policy is not None and self.takes(facts) else None
+
     def find(self, asked: Asked) -> Preemptor | None:
         facts = self._ground.world.pods.get((asked.namespace, asked.name))
         return self._waiting(facts) if facts is not None and self.takes(facts) else None

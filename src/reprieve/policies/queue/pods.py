@@ -28,6 +28,11 @@ def queue_name(meta: ObjectMeta) -> str:
     return _named(meta, _QUEUE) or DEFAULT_QUEUE
 
 
+def names_queue(facts: PodFacts) -> bool:
+    """Whether a pod says which queue it is to be in."""
+    return bool(_named(facts.pod.metadata, _QUEUE))
+
+
 def stays_out(facts: PodFacts) -> bool:
     """Whether a pod is none of the queues' business: they neither count it nor ask it to leave.
 

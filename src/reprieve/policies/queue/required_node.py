@@ -6,6 +6,8 @@
 3. Ordinary pods go first, then those that opted out, then those that lead their application; among each the lowest
    priority, then the youngest, then the smallest, until the pod fits.
 4. While enough pods leave already, it waits for them.
+5. Until it is there, nobody else is placed on that node, whatever room there is; but who was promised a place there
+   before keeps it.
 """
 
 from collections import Counter
@@ -82,8 +84,18 @@ class RequiredNodePolicy(BasePolicy):
             return None
         leaving = [one.facts.unit for one in self._here(view) if one.facts.pod.terminating]
         message = texts.pods.waits_for_victims(view.unit, view.where, leaving)
-        because = NobodyAsked("Leaving")
-        return HeldBack("Wait", message, view.where, waiting_for=leaving, because=because) if leaving else None
+        if not leaving:
+            return None
+        return HeldBack(
+            "Wait",
+            message,
+            view.where,
+            {view.unit: view.where},
+            waiting_for=leaving,
+            because=NobodyAsked("Leaving"),
+            reserves=True,
+            closes=True,
+        )
 
     def _here(self, view: RequiredNodeView) -> Iterator[QueueCandidate]:
         for rank in range(len(self._table.residents[view.node])):
@@ -130,7 +142,7 @@ class RequiredNodePolicy(BasePolicy):
         place = {view.unit: view.where}
         leaving = [one.facts.unit for one in self._here(view) if one.facts.pod.terminating]
         offer = Offer(view.where, going, place, waiting_for=leaving, criterion=ONLY_CANDIDATE, reserves=True)
-        return OfferList([offer])
+        return OfferList([offer._replace(closes=True)])
 
     def message(self, view: RequiredNodeView, offer: Offer) -> str:
         return texts.pods.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)

@@ -90,7 +90,7 @@ class QueueTree:
     """All queues of a world's configuration, with the pods that run in them."""
 
     def __init__(self, world: World) -> None:
-        partition = _partition(world)
+        partition = partition_of(world)
         self.preemption = partition.preemption.enabled is not False
         self.quota_preemption = partition.preemption.quotapreemptionenabled
         self.queues: list[QueueNode] = []
@@ -175,7 +175,7 @@ class QueueTree:
         return self.applications.take(facts)
 
 
-def _partition(world: World) -> Partition:
+def partition_of(world: World) -> Partition:
     """The default partition, or else the first."""
     configuration: QueueConfiguration | None = next(iter(world.all(QueueConfiguration)), None)
     partitions = configuration.partitions if configuration else ()

@@ -1,7 +1,6 @@
 """Whether pods may run on the nodes of a flavor, as far as its taints and labels tell."""
 
-from collections.abc import Mapping
-
+from reprieve.engine.nodes.labels import holds
 from reprieve.engine.nodes.reach import tolerates
 from reprieve.manifests.kueue import ResourceFlavor
 from reprieve.manifests.pods import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
@@ -30,27 +29,8 @@ def _labels_match(flavor: ResourceFlavor, spec: PodSpec) -> bool:
     ]
     if any(_says_nothing(term, kept) for term, kept in zip(affinity.required.node_selector_terms, terms, strict=True)):
         return True
-    return any(all(_holds(item, labels) for item in kept) for kept in terms)
+    return any(all(holds(item, labels) for item in kept) for kept in terms)
 
 
 def _says_nothing(term: NodeSelectorTerm, kept: list[NodeSelectorRequirement]) -> bool:
     return bool(term.match_expressions or term.match_fields) and not kept
-
-
-def _holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            try:
-                number, bound = int(value or ""), int(requirement.values[0])
-            except (ValueError, IndexError):
-                return False
-            return number > bound if requirement.operator == "Gt" else number < bound

@@ -98,7 +98,10 @@ class PodEffects:
         except TooManyRequests:
             await together(self.clear(self._pods.needed(facts)) for facts in placed)
             raise
-        await self._context.event(lead, "Normal", "Preempting", plan.message, decision=hold.decision)
+        if plan.victims:
+            await self._context.event(lead, "Normal", "Preempting", plan.message, decision=hold.decision)
+        else:  # others leave, and it holds the place that they leave
+            await self._context.event(lead, "Warning", "FailedScheduling", plan.message, decision=hold.decision)
 
     def hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
         """What the decision is, as it is written on the preemptor."""
@@ -204,5 +207,6 @@ def hold_of_plan(pods: PodWriter, plan: Plan, decision: int, members: Mapping[st
         placement=dict(plan.placement.items()) if members else {},
         members=dict(members),
         reserves=plan.reserves,
+        closes=plan.closes,
         decision=decision,
     )

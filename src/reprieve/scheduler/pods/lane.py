@@ -166,7 +166,7 @@ class PodLane(Lane):
         if (left or different) and seen.old is not None and keeps_away(seen.old):
             self._wakeups.everybody()
         if new and (new != old or different):
-            self._wakeups.neighbours()
+            self._wakeups.neighbours(new)
 
     def _release_claims(self, record: Record) -> None:
         """What only one pod may have is free again, wherever the next one is to run."""

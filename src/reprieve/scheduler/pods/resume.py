@@ -3,7 +3,8 @@
 1. A hold counts when it is this scheduler's: on a pod that waits, is its own, and is nominated, by its own name.
    Whoever may write annotations but no status cannot make anybody leave.
 2. Where nobody leaves yet, the decision is simply made again: much may have happened meanwhile. Where somebody does,
-   the rest is told, as long as the place can still be had and the victims still rank below.
+   the rest is told, as long as the place can still be had and the victims still rank below. Who has chosen nobody, and
+   holds a place that others leave, keeps it.
 3. A group of which a part is bound gets the rest of its places, where its pods still fit; before anything is decided.
 4. A group that leaves as a whole, and of which a part has left, leaves. Anybody else who was marked for a preemptor
    that is gone stays. Another scheduler's pods are left as they are: it may be in the middle of preempting them itself.
@@ -83,6 +84,8 @@ class ResumePods:
             await self._resume_pod(record, facts, hold)
 
     async def _resume_pod(self, record: Record, facts: PodFacts, hold: Hold) -> None:
+        if hold.closes and not hold.victims:
+            return  # it waits for others who leave: the place stays its own
         if not self._evictions.begun(hold):
             await self._effects.clear(record)
         elif self._room.could_fit_on(facts, [facts.nominated]):

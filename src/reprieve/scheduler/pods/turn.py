@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from reprieve.engine.holds import HeldVictim, Hold
+from reprieve.engine.nodes.reservations import is_reserved
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
 from reprieve.policies.on_nodes import displaced
@@ -149,6 +150,8 @@ class PlacePods:
             case "Fits":
                 await self._bind(unit, waiting, plan, number)
             case "Preempt":
+                await self._preempt(unit, waiting, plan, number)
+            case "Wait" if plan.reserves and not is_reserved(waiting.pods[0]):
                 await self._preempt(unit, waiting, plan, number)
             case _:
                 await self._refuse(unit, waiting, plan, number)

@@ -7,7 +7,7 @@
    and has left): all of them.
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
    queues that may preempt by law 4 mind everybody: whoever comes may take its queue over its guarantee, whoever leaves
-   takes the own one below it.
+   takes the own one below it. Those that must run on one node mind who is there: it may be somebody that makes way.
 4. Of pods that are alike the first is tried for all: see `alike`.
 """
 
@@ -58,9 +58,9 @@ class PodWakeups:
     def everybody(self) -> None:
         self._happened.everybody = True
 
-    def neighbours(self) -> None:
-        """Others have somebody else around them."""
-        self._happened.neighbours = True
+    def neighbours(self, node: str) -> None:
+        """Others have somebody else around them, on this node."""
+        self._happened.neighbours.add(node)
 
     @property
     def something(self) -> bool:
@@ -123,7 +123,8 @@ class PodWakeups:
         queues: QueueEntry = self._policies[QueueEntry.name]
         if happened.everybody or (happened.neighbours and minds):
             return True
-        if happened.neighbours and len(pods) == 1 and not pods[0].nominated and queues.may_claim(pods[0]):
+        alone = len(pods) == 1 and not pods[0].nominated
+        if happened.neighbours and alone and self._minds_who_is_there(pods[0], queues, happened):
             return True
         if not pods or not happened.freed:
             return False
@@ -144,6 +145,10 @@ class PodWakeups:
             known = happened.answers[shape] = self._room.fits_on(facts, happened.freed)
         return known or (place in happened.taken and not self._room.will_fit_on(facts, place))
 
+    def _minds_who_is_there(self, facts: PodFacts, queues: QueueEntry, happened: "_Happened") -> bool:
+        """Whether queues may let it preempt somebody who was not there, or not to be asked, before."""
+        return queues.may_claim(facts) or queues.node_for(facts) in happened.neighbours
+
     def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:
         """Asked once for each shape of pod, however many wait."""
         shape = self._room.shape(facts), priority
@@ -160,7 +165,8 @@ class _Happened:
         self.freed: set[str] = set()
         self.taken: set[str] = set()
         self.everybody = False
-        self.neighbours = False
+        self.neighbours: set[str] = set()
+        """Nodes on which somebody else is, or looks different."""
         self.answers: dict[object, bool] = {}
         """What was asked about the room that became free."""
         self.first: dict[Alike, str | None] = {}

@@ -6,6 +6,7 @@
    scheduler restarts, the last good one is still known.
 3. A bad one is refused with an event that says all that is wrong; the old one of the same ConfigMap stays in force.
 4. A plan over what is stored goes by what is in force, too: `in_force`.
+5. When it is deleted there are no queues any more: an event about it says so, and what that means for pods.
 """
 
 from collections.abc import Iterable
@@ -46,7 +47,7 @@ class QueueConfigurations:
         """The ConfigMap that counts."""
         return _that_counts(record for record in self._context.mirror.all(CONFIG_MAPS) if self.concerns(record))
 
-    async def changed(self, record: Record | None) -> bool:
+    async def changed(self, record: Record | None, before: Record | None = None) -> bool:
         """A ConfigMap of that name has changed or gone; whether other queues are in force now."""
         source = self.source()
         if record is not None and source is not None and record.uid != source.uid:
@@ -55,7 +56,7 @@ class QueueConfigurations:
             return False
         text = _text_of(source)
         if source is None or text is None:
-            return self._drop()
+            return await self._end(source or before)
         if source.uid != self._uid:
             self._text, self._uid, self._refused = None, source.uid, ""
         if text == self._text:
@@ -79,9 +80,13 @@ class QueueConfigurations:
         self._drop_all()
         self._world.put(configuration)
 
-    def _drop(self) -> bool:
+    async def _end(self, source: Record | None) -> bool:
+        """There are no queues any more: their ConfigMap is gone, or has none."""
         self._text, self._refused = None, ""
-        return self._drop_all()
+        dropped = self._drop_all()
+        if dropped and source is not None and self._writes:
+            await self._context.event(source, "Warning", "QueuesRemoved", loop.queues_removed(source.unit))
+        return dropped
 
     def _drop_all(self) -> bool:
         known = list(self._world.all(QueueConfiguration))

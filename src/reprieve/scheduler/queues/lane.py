@@ -8,6 +8,7 @@ from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.lane import node_of
 from reprieve.scheduler.queues.configuration import QueueConfigurations
 from reprieve.scheduler.queues.limits import LIMITS, EnforceLimits
+from reprieve.scheduler.queues.misplaced import TellMisplaced
 
 _FIRST = 2**31
 
@@ -21,6 +22,8 @@ class QueueLimitLane(Lane):
         self._queues: QueueEntry = services.policies[QueueEntry.name]
         self._queue = services.queue
         self._configurations = QueueConfigurations(services.context, services.world, writes=not services.shadow)
+        self._tells = not services.shadow
+        self._misplaced = TellMisplaced(services)
         self._enforce = EnforceLimits(
             services, self._configurations, PodEvictions(services.context, services.policies.respects_budgets)
         )
@@ -31,16 +34,21 @@ class QueueLimitLane(Lane):
     async def react(self, seen: Seen) -> None:
         if seen.resource == CONFIG_MAPS and QueueConfigurations.concerns(seen.record):
             await self._configured(seen)
-        elif seen.resource == PODS and node_of(seen.new) not in ("", node_of(seen.old)):
-            self._wake()
+        elif seen.resource == PODS:
+            if node_of(seen.new) not in ("", node_of(seen.old)):
+                self._wake()
+            if self._tells and self._queues.policy is not None:
+                await self._misplaced.seen(seen)
 
     async def _configured(self, seen: Seen) -> None:
         others = True  # where something could not be written, too: by then, others may be in force
         try:
-            others = await self._configurations.changed(seen.new)
+            others = await self._configurations.changed(seen.new, seen.old)
         finally:
             if others:
                 self._wake()
+        if others and self._tells:
+            await self._misplaced.everybody()
 
     def _wake(self) -> None:
         if self._queues.policy is not None:

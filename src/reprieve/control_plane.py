@@ -24,6 +24,7 @@ from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.what_if import what_if
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
@@ -141,6 +142,10 @@ class ControlPlane:
         self._close()
 
     # What the API asks for
+
+    @property
+    def quota(self) -> QuotaWorld:
+        return self.scheduler.quota
 
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
         return Planner(loaded, self.settings, now, names=self._names)

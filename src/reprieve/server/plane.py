@@ -12,6 +12,7 @@ from reprieve.model.clock import Clock
 from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.stores.protocol import Store
 
 
@@ -64,6 +65,11 @@ class Plane(Protocol):
     @property
     def settings(self) -> Settings:
         """What it decides by."""
+        ...
+
+    @property
+    def quota(self) -> QuotaWorld:
+        """The queues of quota, and who waits in them, as decisions are made over them."""
         ...
 
     @property

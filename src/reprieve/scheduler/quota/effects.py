@@ -25,6 +25,7 @@ from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
+from reprieve.scheduler.quota.metrics import QuotaCounts
 from reprieve.scheduler.writes import Work
 from reprieve.stores.assumed import Arrived
 from reprieve.stores.errors import Conflict, NotFound
@@ -48,8 +49,9 @@ class Act(NamedTuple):
 class QuotaEffects:
     """Carries out the plans of a quota cycle."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, counts: QuotaCounts) -> None:
         self._context = context
+        self._counts = counts
         self._store = context.store
 
     def prepare(self, plan: Plan, decision: int = 0) -> Act:
@@ -170,6 +172,7 @@ class QuotaEffects:
             record = await self._patch(record, {"spec": {"active": False}})
         changed = await self._write_status(record, {"conditions": self._conditions(record, _evicted(victim))})
         self._context.log.told(hold, victim)
+        self._counts.preempted(hold.preemptor, victim.reason)
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
     async def refuse(self, plan: Plan, decision: int = 0) -> None:

@@ -13,6 +13,8 @@ from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.quota.effects import QuotaEffects
+from reprieve.scheduler.quota.gauges import QuotaGauges
+from reprieve.scheduler.quota.metrics import QuotaCounts
 from reprieve.scheduler.quota.resume import resume
 from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads, most_important
 from reprieve.stores.records import Record
@@ -28,8 +30,10 @@ class QuotaLane(Lane):
         self._context = services.context
         self._queue = services.queue
         self._policy = services.policies[QuotaEntry.name].policy
-        self._effects = QuotaEffects(services.context)
-        self._admit = AdmitWorkloads(services, self._effects)
+        self._counts = QuotaCounts(services.registry, self._policy.quota)
+        self._effects = QuotaEffects(services.context, self._counts)
+        self._admit = AdmitWorkloads(services, self._effects, self._counts)
+        services.registry.register(QuotaGauges(self._policy.quota, self._admit.is_inadmissible))
         self._woken = False
 
     async def turn(self, unit: str) -> None:  # noqa: ARG002 - there is but one
@@ -44,6 +48,7 @@ class QuotaLane(Lane):
         return {name: len(waiting) for name, waiting in self._policy.quota.waiting.items()}
 
     async def react(self, seen: Seen) -> None:
+        self._counts.react(seen)
         if seen.resource == QUOTA_WORKLOADS:
             self._workload(seen)
         elif seen.resource in (PRIORITY_CLASSES, NAMESPACES) or (

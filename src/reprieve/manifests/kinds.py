@@ -12,6 +12,7 @@ from reprieve.manifests import (
     core,
     karmada,
     kueue,
+    kueue_topology,
     kueue_versions,
     pods,
     scheduling,
@@ -137,6 +138,9 @@ COHORTS = _row(
 RESOURCE_FLAVORS = _row(
     "ResourceFlavor", {**dict.fromkeys((_V1BETA2, _V1BETA1), kueue.ResourceFlavor),
                        _V1ALPHA2: kueue_versions.ResourceFlavorV1alpha2}, "flavor flavors rf",
+    namespaced=False, subresources="")
+TOPOLOGIES = _row(
+    "Topology", dict.fromkeys((_V1BETA2, _V1BETA1, "kueue.x-k8s.io/v1alpha1"), kueue_topology.Topology),
     namespaced=False, subresources="")
 WORKLOAD_PRIORITY_CLASSES = _row(
     "WorkloadPriorityClass", dict.fromkeys((_V1BETA2, _V1BETA1), kueue.WorkloadPriorityClass), namespaced=False,

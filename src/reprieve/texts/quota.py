@@ -12,6 +12,8 @@ from reprieve.engine.claims import (
     QueueMissing,
     QueueStopped,
     QuotaShort,
+    TopologyShort,
+    TopologyUnsuited,
     WorkloadsStay,
 )
 from reprieve.model.resources import print_amount
@@ -98,6 +100,13 @@ def _never(claim: QuotaShort) -> str:
     return f"; it could use {print_amount(claim.resource, claim.most)} at most: it can never fit here"
 
 
+def _no_domain(claim: TopologyShort) -> str:
+    pods = f"{claim.most} of {every(claim.needed, 'pod', 'pods').removeprefix('all ')} of {claim.pod_set}"
+    where = f"one domain of {claim.level}" if claim.level else f"the nodes of {claim.flavor}"
+    fit = f"{where} has place for {pods} at most" if claim.level else f"{where} have place for {pods} at most"
+    return f"{fit}, also if nobody else were there: it can never fit there" if claim.empty else fit
+
+
 def _stay(claim: WorkloadsStay) -> str:
     stay = ", ".join(f"{item.pods} {_PROTECTED[item.rule][item.pods != 1]}" for item in claim.protected)
     if claim.candidates:
@@ -122,6 +131,8 @@ _SENTENCES: dict[type[Any], Callable[[Any], str]] = {
     QuotaShort: _short,
     WorkloadsStay: _stay,
     NotCovered: lambda claim: f"{claim.queue} has no quota for {listed(claim.resources)}",
+    TopologyShort: _no_domain,
+    TopologyUnsuited: lambda claim: f"{claim.flavor} has not the topology that pod set {claim.pod_set} asks for",
     FlavorUnsuited: lambda claim: f"pod set {claim.pod_set} may not run on {claim.flavor}, by its taints or labels",
 }
 

@@ -145,6 +145,8 @@ class _Pass:
             if terms.takes:
                 admitted = plan.outcome == "Fits"
                 self._earlier.take(view.queue, terms.assignment.usage, terms.gone, admitted=admitted)
+                places, gone = terms.assignment.demand.places, terms.gone.values()
+                self._earlier.places.take(self._policy.quota.topology, places, gone, terms.placed)
         return plan
 
     def _reserves(self, one: Contender, plan: Plan | None) -> bool:

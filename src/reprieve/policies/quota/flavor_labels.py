@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from reprieve.engine.nodes.reach import tolerates
+from reprieve.manifests.core import Node
 from reprieve.manifests.kueue import ResourceFlavor
+from reprieve.manifests.meta import Toleration
 from reprieve.manifests.pods import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 
 
@@ -54,3 +56,27 @@ def _holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> b
             except (ValueError, IndexError):
                 return False
             return number > bound if requirement.operator == "Gt" else number < bound
+
+
+def may_run_on(node: Node, spec: PodSpec, tolerations: tuple[Toleration, ...]) -> bool:
+    """Whether a node takes pods, by its taints and by what they ask of its labels; `tolerations` are their flavor's."""
+    known = (*spec.tolerations, *tolerations)
+    for taint in node.spec.taints:
+        if taint.effect != "PreferNoSchedule" and not any(tolerates(item, taint) for item in known):
+            return False
+    labels = node.metadata.labels
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    if affinity is None or affinity.required is None:
+        return True
+    return any(_term_holds(term, node) for term in affinity.required.node_selector_terms)
+
+
+def _term_holds(term: NodeSelectorTerm, node: Node) -> bool:
+    if not term.match_expressions and not term.match_fields:
+        return False
+    named = {"metadata.name": node.name}
+    return all(_holds(item, node.metadata.labels) for item in term.match_expressions) and all(
+        _holds(item, named) for item in term.match_fields
+    )

@@ -10,17 +10,17 @@ What a plan does is prepared at once, all plans of a cycle together, and is assu
 take its time: each `Act` is by itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
+from reprieve.manifests.kueue_topology import assignment_data
 from reprieve.model.conditions import Said, condition_of, conditions_of, has_condition, with_conditions
 from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
-from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.assuming import AssumedObjects
@@ -290,16 +290,18 @@ def path(queue: QuotaNode) -> str:
 
 
 def _admission(terms: Terms) -> dict[str, Any]:
-    return {"clusterQueue": terms.queue.name, "podSetAssignments": list(_assignments(terms.assignment))}
+    return {"clusterQueue": terms.queue.name, "podSetAssignments": list(_assignments(terms))}
 
 
-def _assignments(assignment: Assignment) -> Any:
-    for group in assignment.pod_sets:
+def _assignments(terms: Terms) -> Iterator[dict[str, Any]]:
+    for group in terms.assignment.pod_sets:
+        placed = terms.placed.get(group.name)
         yield {
             "name": group.name,
             "count": group.size,
             "flavors": {resource: item.flavor for resource, item in group.flavors.items()},
             "resourceUsage": {name: print_amount(name, units) for name, units in group.requests.items()},
+            **({"topologyAssignment": assignment_data(placed.levels, placed.domains)} if placed is not None else {}),
         }
 
 

@@ -276,6 +276,13 @@ class QuotaShort(Claim, frozen=True, kw_only=True):
     cohort: str = ""
 
 
+class TopologyMissing(Claim, frozen=True, kw_only=True):
+    """A queue admits nobody: a flavor of it names a topology that is not there."""
+
+    queue: str
+    topologies: tuple[str, ...]
+
+
 class TopologyUnsuited(Claim, frozen=True, kw_only=True):
     """A flavor has not the topology, or not the level of it, that a pod set asks for; or it is only for such as ask."""
 

@@ -4,7 +4,7 @@ An assignment lists domains of the lowest level, each with so many pods. v1beta1
 v1beta2 in parallel lists (`slices`); both are read, whatever the version.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Annotated, Any, Literal
 
@@ -116,6 +116,15 @@ class TopologyAssignment(meta.Model):
 
 
 # Writing
+
+
+def topology_request(annotations: Mapping[str, str]) -> dict[str, Any]:
+    """What the annotations of a template ask for, as a Workload has it; empty: nothing."""
+    if annotations.get(REQUIRED):
+        return {"required": annotations[REQUIRED]}
+    if annotations.get(PREFERRED):
+        return {"preferred": annotations[PREFERRED]}
+    return {"unconstrained": True} if annotations.get(UNCONSTRAINED) == "true" else {}
 
 
 def assignment_data(levels: Iterable[str], domains: list[Domain]) -> dict[str, Any]:

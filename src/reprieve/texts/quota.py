@@ -12,6 +12,7 @@ from reprieve.engine.claims import (
     QueueMissing,
     QueueStopped,
     QuotaShort,
+    TopologyMissing,
     TopologyShort,
     TopologyUnsuited,
     WorkloadsStay,
@@ -173,6 +174,9 @@ _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
     QueueStopped: lambda claim: f"the {claim.queue_kind} {claim.queue} is stopped (stopPolicy {claim.policy})",
     FlavorMissing: lambda claim: (
         f"the ClusterQueue {claim.queue} admits nobody: the ResourceFlavor {listed(claim.flavors)} does not exist"
+    ),
+    TopologyMissing: lambda claim: (
+        f"the ClusterQueue {claim.queue} admits nobody: the Topology {listed(claim.topologies)} does not exist"
     ),
     NamespaceNotTaken: lambda claim: (
         f"the ClusterQueue {claim.queue} does not take workloads of the namespace {claim.namespace} (namespaceSelector)"

@@ -10,6 +10,7 @@ from reprieve.engine.claims import (
     QueueMissing,
     QueueStopped,
     QuotaShort,
+    TopologyMissing,
     TopologyUnsuited,
 )
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
@@ -38,6 +39,9 @@ def out_of_queues(quota: QuotaWorld, facts: WorkloadFacts) -> Claim:
     missing = tuple(dict.fromkeys(flavor for flavor in named if flavor not in quota.flavors))
     if missing:
         return FlavorMissing(queue=target, flavors=missing)
+    topologies = quota.missing_topologies(named)
+    if topologies:
+        return TopologyMissing(queue=target, topologies=tuple(topologies))
     return NamespaceNotTaken(queue=target, namespace=namespace)
 
 

@@ -26,6 +26,8 @@ Ints = npt.NDArray[np.int64]
 Wish = Literal["required", "preferred", "unconstrained"]
 Taken = list[tuple[int, int]]
 """Domains of one level, and how many pods go to each."""
+_NO_LIMIT = 2**31
+"""Pods of a leaf for what asks for nothing."""
 
 
 class PlaceRequest(NamedTuple):
@@ -90,7 +92,7 @@ class FlavorTopology:
 
     def counts(self, request: PlaceRequest, free: Ints) -> Ints:
         """How many of its pods each leaf holds."""
-        found: Ints = np.full(len(self.leaves), request.count, dtype=np.int64)
+        found: Ints = np.full(len(self.leaves), _NO_LIMIT, dtype=np.int64)
         for name, amount in request.each:
             if amount > 0:
                 column = self._columns.get(name)

@@ -24,7 +24,9 @@ def topology(name: str, *levels: str) -> list[Dict]:
     ]
 
 
-def node(name: str, *, cpu: int = 4, pods: int = 110, ready: str = "True", pool: str = "default", **labels: str) -> Dict:
+def node(
+    name: str, *, cpu: int = 4, pods: int = 110, ready: str = "True", pool: str = "default", **labels: str
+) -> Dict:
     """A node of a flavor; `labels` say where it is."""
     said = {"pool": pool, HOSTNAME: name, **labels}
     status = {

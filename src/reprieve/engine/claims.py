@@ -300,8 +300,8 @@ class TopologyShort(Claim, frozen=True, kw_only=True):
     needed: int
     most: int
     """So many could be placed."""
-    empty: bool = False
-    """Also if nobody else were there."""
+    idle: bool = False
+    """Also if no other workload were there."""
 
 
 class WorkloadsStay(Claim, frozen=True, kw_only=True):

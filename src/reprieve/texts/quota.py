@@ -102,10 +102,10 @@ def _never(claim: QuotaShort) -> str:
 
 
 def _no_domain(claim: TopologyShort) -> str:
-    pods = f"{claim.most} of {every(claim.needed, 'pod', 'pods').removeprefix('all ')} of {claim.pod_set}"
+    pods = f"{claim.most} of {claim.needed} {'pod' if claim.needed == 1 else 'pods'} of {claim.pod_set}"
     where = f"one domain of {claim.level}" if claim.level else f"the nodes of {claim.flavor}"
     fit = f"{where} has place for {pods} at most" if claim.level else f"{where} have place for {pods} at most"
-    return f"{fit}, also if nobody else were there: it can never fit there" if claim.empty else fit
+    return f"{fit}, also without any other workload" if claim.idle else fit
 
 
 def _stay(claim: WorkloadsStay) -> str:

@@ -136,7 +136,9 @@ def test_a_pod_that_fails_is_replaced_in_its_domain() -> None:
         await fill(plane)
         await plane.apply(job("train", replicas=4, run=600, labels=QUEUE, annotations=asks("required", "rack")))
         await plane.passes(20)
-        victim = next(record for record in await plane.starting_with("train") if record.data["spec"]["nodeName"] == "n2")
+        victim = next(
+            record for record in await plane.starting_with("train") if record.data["spec"]["nodeName"] == "n2"
+        )
         await plane.store.delete(PODS, victim.name, "default")
         await plane.passes(20)
         assert await plane.homes("train") == ["n1", "n1", "n2", "n2"]
@@ -158,7 +160,7 @@ def test_domains_without_nodes_as_levels_are_written_with_all_levels() -> None:
 def test_single_pods_and_groups_of_pods_are_sent_to_their_domains() -> None:
     async def story(plane: Plane) -> None:
         await fill(plane)
-        gate = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+        gate: dict[str, Any] = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
         group = {"kueue.x-k8s.io/pod-group-name": "group"}
         total = {"kueue.x-k8s.io/pod-group-total-count": "4", **asks("required", "rack")}
         for number in range(4):

@@ -13,8 +13,8 @@ from reprieve.controllers.pods.templates import is_finished
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import pod_groups as groups
 from reprieve.controllers.quota import shapes
-from reprieve.controllers.quota.topology_domains import domains_left, send, topology_of
 from reprieve.controllers.quota.owners import ClassName, QuotaOwners, class_named
+from reprieve.controllers.quota.topology_domains import domains_left, send, topology_of
 from reprieve.manifests.kinds import PODS, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER

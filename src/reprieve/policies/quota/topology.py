@@ -104,6 +104,7 @@ class TopologyLedger:
             leaf = flavor.leaf_of(node)
             if leaf is not None:
                 flavor.move(flavor.free, leaf, amounts, times)
+                flavor.move(flavor.idle, leaf, amounts, times)
 
     # Workloads
 
@@ -149,7 +150,7 @@ class TopologyLedger:
             return True
         *before, last = requests
         with self._placed(before, frees) as placed:
-            return placed is not None and self._most(last, frees) >= last.count
+            return placed is not None and self._most(last, frees) >= last.pods
 
     def place(self, requests: tuple[PlaceRequest, ...], frees: Frees | None = None) -> dict[str, Placed] | None:
         """Where the pods of each pod set go, one pod set after the other; None where one cannot have what it wishes."""
@@ -191,19 +192,22 @@ class TopologyLedger:
     def _most(self, request: PlaceRequest, frees: Frees | None) -> int:
         return self.flavors[request.flavor].most(request, self._free(request.flavor, frees))
 
-    def fits_empty(self, requests: tuple[PlaceRequest, ...]) -> bool:
-        """Whether they could be placed if no workload and no pod were there."""
-        return self.fits(requests, {name: flavor.capacity.copy() for name, flavor in self.flavors.items()})
+    def fits_idle(self, requests: tuple[PlaceRequest, ...]) -> bool:
+        """Whether they could be placed if no other workload were there."""
+        return self.fits(requests, self._idle())
 
-    def shortest(self, requests: tuple[PlaceRequest, ...], *, empty: bool = False) -> tuple[PlaceRequest, int]:
+    def _idle(self) -> Frees:
+        return {name: flavor.idle for name, flavor in self.flavors.items()}
+
+    def shortest(self, requests: tuple[PlaceRequest, ...], *, idle: bool = False) -> tuple[PlaceRequest, int]:
         """The first pod set that cannot have what it wishes, and how many of its pods could."""
-        frees = {name: flavor.capacity.copy() for name, flavor in self.flavors.items()} if empty else None
+        frees = self._idle() if idle else None
         for number, request in enumerate(requests):
             with self._placed(requests[:number], frees) as placed:
                 most = self._most(request, frees) if placed is not None else 0
-            if most < request.count:
+            if most < request.pods:
                 return request, most
-        return requests[-1], requests[-1].count
+        return requests[-1], requests[-1].pods
 
     def fingerprint(self) -> list[tuple[str, bytes]]:
         return [(name, flavor.free.tobytes()) for name, flavor in sorted(self.flavors.items())]

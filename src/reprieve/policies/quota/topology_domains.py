@@ -37,7 +37,7 @@ class PlaceRequest(NamedTuple):
     flavor: str
     wish: Wish
     level: int
-    count: int
+    pods: int
     each: tuple[tuple[str, int], ...]
     """What one pod takes."""
     spec: PodSpec
@@ -60,10 +60,12 @@ class FlavorTopology:
         self._named = {leaf[-1:] if self.by_host else leaf: at for leaf, at in index.items()}
         resources = {name for node, _ in placed for name in node.allocatable}
         self._columns = {name: at for at, name in enumerate(sorted(resources))}
-        self.capacity: Ints = np.zeros((len(self.leaves), len(self._columns)), dtype=np.int64)
+        capacity: Ints = np.zeros((len(self.leaves), len(self._columns)), dtype=np.int64)
         for node, _ in placed:
-            self.move(self.capacity, self._leaf_of[node.name], node.allocatable, 1)
-        self.free: Ints = self.capacity.copy()
+            self.move(capacity, self._leaf_of[node.name], node.allocatable, 1)
+        self.idle: Ints = capacity.copy()
+        """What is free if no workload is there."""
+        self.free: Ints = capacity.copy()
         self._nodes = {self._leaf_of[node.name]: node for node, _ in placed} if self.by_host else {}
         self._reach: dict[bytes, npt.NDArray[np.bool_]] = {}
         self._domains = [_numbers(self.leaves, depth) for depth in range(1, len(self.levels) + 1)]
@@ -115,7 +117,7 @@ class FlavorTopology:
         if not len(counts):
             return 0
         sums = self._sums(counts, request.level) if request.wish == "required" else counts.sum(keepdims=True)
-        return int(min(sums.max(), request.count))
+        return int(min(sums.max(), request.pods))
 
     def place(self, request: PlaceRequest, free: Ints) -> Taken | None:
         """Leaves, and how many pods go to each; None where it cannot have what it wishes."""
@@ -123,7 +125,7 @@ class FlavorTopology:
         if not len(counts):
             return None
         if request.wish == "unconstrained":
-            return _fullest_first(list(enumerate(counts.tolist())), request.count)
+            return _fullest_first(list(enumerate(counts.tolist())), request.pods)
         level, taken = self._level(request, counts)
         while taken is not None and level < len(self.levels) - 1:
             level += 1
@@ -140,13 +142,13 @@ class FlavorTopology:
         level = request.level
         while True:
             held = list(enumerate(self._sums(counts, level).tolist()))
-            whole = _best(held, request.count)
+            whole = _best(held, request.pods)
             if whole is not None:
-                return level, [(whole, request.count)]
+                return level, [(whole, request.pods)]
             if request.wish == "required":
                 return level, None
             if level == 0:
-                return level, _largest_first(held, request.count)
+                return level, _largest_first(held, request.pods)
             level -= 1
 
     def _sums(self, counts: Ints, level: int) -> Ints:

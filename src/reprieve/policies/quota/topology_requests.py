@@ -1,7 +1,7 @@
 """What topologies say to the flavors that a workload would get.
 
 Flavors are chosen by quota. Where the chosen ones have no room for it in their domains now, somebody has to make way
-there; where they would have none if they were empty, they do not fit at all.
+there; where they would have none without any other workload, they do not fit at all.
 """
 
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ def with_topology(quota: QuotaWorld, pod_sets: tuple[PodSet, ...], assignment: A
     places = tuple(_requests(ledger, {pod_set.name: pod_set for pod_set in pod_sets}, assignment))
     if not places:
         return assignment
-    if not ledger.fits_empty(places):
-        return Assignment([], [_short(ledger, *ledger.shortest(places, empty=True), empty=True)])
+    if not ledger.fits_idle(places):
+        return Assignment([], [_short(ledger, *ledger.shortest(places, idle=True), idle=True)])
     if assignment.mode == FIT and not ledger.fits(places):
         asking = {place.pod_set for place in places}
         assignment = Assignment([_contested(group) if group.name in asking else group for group in assignment.pod_sets])
@@ -58,10 +58,10 @@ def _contested(group: PodSetFlavors) -> PodSetFlavors:
     return group._replace(flavors=flavors)
 
 
-def _short(ledger: TopologyLedger, request: PlaceRequest, most: int, *, empty: bool) -> TopologyShort:
+def _short(ledger: TopologyLedger, request: PlaceRequest, most: int, *, idle: bool) -> TopologyShort:
     level = ledger.levels(request.flavor)[request.level] if request.wish == "required" else ""
     return TopologyShort(
-        flavor=request.flavor, pod_set=request.pod_set, level=level, needed=request.count, most=most, empty=empty
+        flavor=request.flavor, pod_set=request.pod_set, level=level, needed=request.pods, most=most, idle=idle
     )
 
 
@@ -70,4 +70,4 @@ def topology_short(quota: QuotaWorld, places: tuple[PlaceRequest, ...]) -> list[
     ledger = quota.topology
     if ledger is None or not places or ledger.fits(places):
         return []
-    return [_short(ledger, *ledger.shortest(places), empty=False)]
+    return [_short(ledger, *ledger.shortest(places), idle=False)]

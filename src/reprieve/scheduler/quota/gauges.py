@@ -1,8 +1,9 @@
 """How things stand in queues of quota, under Kueue's names: worked out when somebody asks, from what cycles go by."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -76,7 +77,7 @@ class QuotaGauges(Collector):
         for name, what, there in sets:
             by_queue = Counter((queue,) for queue, _ in there)
             by_local = Counter(_local(facts) for _, facts in there)
-            zeros = dict.fromkeys(((name,) for name in quota.queues), 0)
+            zeros: dict[Any, int] = dict.fromkeys(((name,) for name in quota.queues), 0)
             yield _family(f"kueue_{name}_workloads", f"Workloads that {what}.", ("cluster_queue",), zeros | by_queue)
             zeros = dict.fromkeys(self._local_queues(), 0)
             yield _family(f"kueue_local_queue_{name}_workloads", f"Workloads that {what}.", _LOCAL, zeros | by_local)
@@ -154,9 +155,7 @@ class QuotaGauges(Collector):
 _STATUSES = ("active", "inadmissible")
 
 
-def _family(
-    name: str, sentence: str, labels: tuple[str, ...], values: dict[tuple[str, ...], float]
-) -> GaugeMetricFamily:
+def _family(name: str, sentence: str, labels: tuple[str, ...], values: Mapping[Any, float]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, sentence, labels=labels)
     for each, value in values.items():
         family.add_metric(each, value)

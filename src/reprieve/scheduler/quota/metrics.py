@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from reprieve.manifests.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.meta import Condition, find_condition
-from reprieve.model.names import UnitName, key_of
+from reprieve.model.names import key_of
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.scheduler.mirror import Seen
 from reprieve.stores.records import Record
@@ -88,7 +88,7 @@ class QuotaCounts:
         self._attempts.labels(result).inc()
         self._duration.labels(result).observe(seconds)
 
-    def preempted(self, preemptor: UnitName, reason: str) -> None:
+    def preempted(self, preemptor: str, reason: str) -> None:
         """A victim has been told."""
         facts = self._quota.find(key_of(preemptor))
         if facts is not None and facts.queue is not None:
@@ -119,7 +119,9 @@ class QuotaCounts:
             self._count(kind, now[kind], record, seen.old)
 
     def _count(self, kind: str, condition: Condition, record: Record, old: Record | None) -> None:
-        queues = [(self._local_queues, (record.manifest.spec.queue_name, record.namespace))]
+        queues: list[tuple[QueueCounts, tuple[str, ...]]] = [
+            (self._local_queues, (record.manifest.spec.queue_name, record.namespace))
+        ]
         admission = record.manifest.status.admission or (old.manifest.status.admission if old is not None else None)
         if admission is not None:
             queues.append((self._cluster_queues, (admission.cluster_queue,)))

@@ -24,6 +24,7 @@ from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.what_if import what_if
+from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
@@ -145,7 +146,9 @@ class ControlPlane:
 
     @property
     def quota(self) -> QuotaWorld:
-        return self.scheduler.quota
+        quota: QuotaWorld = self.scheduler.policies[QuotaEntry.name].policy.quota
+        quota.sync()
+        return quota
 
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
         return Planner(loaded, self.settings, now, names=self._names)

@@ -19,8 +19,6 @@ from math import inf
 from reprieve.configuration import OWN_SCHEDULER, Settings
 from reprieve.model.clock import Clock
 from reprieve.model.names import kind_of
-from reprieve.policies.quota.entry import QuotaEntry
-from reprieve.policies.quota.world import QuotaWorld
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.decision_log import DecisionLog
@@ -93,13 +91,6 @@ class Scheduler:
         self._lanes = list(dict.fromkeys(self._lane_of.values()))
         self._reactions = Reactions(self._lanes, self.queue, _elapsed)
         self._refresh = Refresh(_elapsed)
-
-    @property
-    def quota(self) -> QuotaWorld:
-        """The queues of quota as the next decision is made over them."""
-        quota: QuotaWorld = self.policies[QuotaEntry.name].policy.quota
-        quota.sync()
-        return quota
 
     def lane_of(self, kind: str) -> Lane:
         """Who takes the turn of a kind of units."""

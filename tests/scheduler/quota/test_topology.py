@@ -176,7 +176,10 @@ def test_single_pods_and_groups_of_pods_are_sent_to_their_domains() -> None:
 
 def test_a_queue_whose_topology_is_missing_admits_nobody_and_says_so() -> None:
     async def story(plane: Plane) -> None:
-        await plane.apply(flavor("default", topologyName="none"), *queue("team", {"default": {"cpu": 5}}))
+        await plane.apply(
+            flavor("default", topologyName="none", nodeLabels={"pool": "default"}),
+            *queue("team", {"default": {"cpu": 5}}),
+        )
         await plane.apply(asking(workload("a", "team", cpu=1), required="rack"))
         await plane.passes(10)
         active = condition(await plane.store.get(CLUSTER_QUEUES, "team"), "Active")

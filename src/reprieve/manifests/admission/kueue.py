@@ -7,7 +7,7 @@ from reprieve.manifests import kueue, kueue_versions
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import check_pod_spec, check_selector, check_taints, check_tolerations
-from reprieve.manifests.admission.topology import check_flavor_topology, check_request, check_template, check_topology
+from reprieve.manifests.admission.topology import check_flavor_topology, check_request, check_topology, check_wishes
 from reprieve.manifests.kueue_annotations import unreadable
 from reprieve.manifests.kueue_topology import Topology
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
@@ -141,7 +141,7 @@ def check_workload(written: Any, neighbours: Neighbours) -> Iterator[Finding]:
         yield from check_dns_label(f"{place}.name", pod_set.name)
         yield from check_pod_spec(f"{place}.{template}", pod_set.template.spec)
         yield from check_request(f"{place}.topologyRequest", pod_set.topology_request)
-        yield from check_template(f"{place}.template.metadata.annotations", pod_set.template.metadata.annotations)
+        yield from check_wishes(f"{place}.template.metadata.annotations", pod_set.template.metadata.annotations)
         if pod_set.min_count is not None and pod_set.min_count > pod_set.count:
             right = f"allowed: at most the count, {pod_set.count}"
             yield Finding(f"{place}.minCount", found(pod_set.min_count), right)

@@ -52,7 +52,7 @@ def check_request(path: str, request: PodSetTopologyRequest | None) -> Iterator[
             yield _left_out(f"{path}.{field}")
 
 
-def check_template(path: str, annotations: Mapping[str, str]) -> Iterator[Finding]:
+def check_wishes(path: str, annotations: Mapping[str, str]) -> Iterator[Finding]:
     """What the annotations of pods or their templates ask for."""
     asked = [name for name in (REQUIRED, PREFERRED, UNCONSTRAINED) if name in annotations]
     if len(asked) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reprieve.manifests.admission import admit_all
 from reprieve.manifests.loading import load_objects
 from tests.builders.pods import Dict
 from tests.builders.quota import flavor, queue, workload
@@ -17,7 +18,8 @@ REQUEST = "$.spec.podSets[0].topologyRequest"
 
 def said(*objects: Dict) -> list[tuple[str, str]]:
     """The field of everything that is not as it should be, and how bad that is."""
-    return [(problem.field, problem.severity) for problem in load_objects(objects, strict=True).problems]
+    found = admit_all(load_objects(objects, strict=True).entries)
+    return [(problem.field, problem.severity) for problem in found]
 
 
 CASES: list[tuple[list[Dict], str, str]] = [
@@ -27,15 +29,15 @@ CASES: list[tuple[list[Dict], str, str]] = [
     ([topology("t", "rack")[0], flavor("f", topologyName="t")], "$.spec.nodeLabels", "error"),
     ([asking(workload("w", "q", cpu=1), required="a", preferred="b")], REQUEST, "error"),
     ([asking(workload("w", "q", cpu=1), required="a", podSetSliceSize=2)], f"{REQUEST}.podSetSliceSize", "warning"),
-    ([job("j", annotations={f"{PREFIX}-group-name": "g"})], f"{TEMPLATE}['{PREFIX}-group-name']", "warning"),
+    ([job("j", annotations={f"{PREFIX}-group-name": "g"})], f'{TEMPLATE}["{PREFIX}-group-name"]', "warning"),
     (
         [job("j", annotations={f"{PREFIX}-required-topology": "a", f"{PREFIX}-preferred-topology": "a"})],
-        f"{TEMPLATE}['{PREFIX}-preferred-topology']",
+        f'{TEMPLATE}["{PREFIX}-preferred-topology"]',
         "error",
     ),
     (
         [job("j", annotations={f"{PREFIX}-unconstrained-topology": "yes"})],
-        f"{TEMPLATE}['{PREFIX}-unconstrained-topology']",
+        f'{TEMPLATE}["{PREFIX}-unconstrained-topology"]',
         "error",
     ),
 ]

@@ -151,7 +151,10 @@ def test_nobody_of_a_cycle_is_sent_where_somebody_else_is_or_will_be(part: int) 
             name = f"other-{number}"
             cpu, pods, wish, depth = asks[name] = scene._ask()
             wanted: Any = True if wish == "unconstrained" else scene.levels[depth - 1]
-            more += queue(name, {"default": {"cpu": 500}}, within="LowerPriority")
+            cohort = scene.random.choice([None, "one", "two"])
+            more += queue(
+                name, {"default": {"cpu": scene.random.choice([2, 500])}}, cohort=cohort, within="LowerPriority"
+            )
             more.append(asking(workload(name, name, cpu=cpu, count=pods, priority=4), **{wish: wanted}))
         left = without(scene.empty, [place for each in scene.residents() for place in each["places"]])
         for plan in cycle(scene.policy(*more)):

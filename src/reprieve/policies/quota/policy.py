@@ -120,7 +120,8 @@ class QuotaPolicy(BasePolicy):
     def _nominate_again(self, view: WorkloadView) -> None:
         """On the same flavors, with everybody who was claimed gone and nobody's candidate any more."""
         view.again, view.forced, view.found = True, Forced(view.assignment.by_resource), None
-        with Without(view.earlier.present()):
+        present = list(view.earlier.present())
+        with Without(present), view.earlier.places.applied(self.quota.topology, present):
             view.nominate(self.nominate(view))
 
     def rules(self, view: WorkloadView, domain: FlavorDemand) -> Rules:

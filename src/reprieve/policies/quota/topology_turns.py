@@ -5,7 +5,8 @@ places in what is left now, beside those who were admitted, and will be left onc
 those have come for whom they go: so nobody is sent where somebody else is about to be.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -56,6 +57,22 @@ class EarlierPlaces:
         each = {request.pod_set: dict(request.each) for request in requests}
         for name, (flavor, _, domains) in found.items():
             taker += [Place(flavor, values, each[name], pods) for values, pods in domains]
+
+    @contextmanager
+    def applied(self, ledger: TopologyLedger | None, already: Iterable[WorkloadFacts]) -> Iterator[None]:
+        """The ledger as it will be when all of them have come and gone; but for those who are out of it `already`."""
+        out = set(already)
+        gone = [place for facts in self._gone if facts not in out for place in facts.places]
+        come = [*self._admitted, *self._promised]
+        if ledger is not None:
+            ledger.move(gone, 1)
+            ledger.move(come, -1)
+        try:
+            yield
+        finally:
+            if ledger is not None:
+                ledger.move(come, 1)
+                ledger.move(gone, -1)
 
     def _later(self, ledger: TopologyLedger, gone: Iterable[WorkloadFacts]) -> dict[str, Ints]:
         later = ledger.frees()

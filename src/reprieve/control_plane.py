@@ -26,6 +26,8 @@ from reprieve.planning.planner import Planner
 from reprieve.planning.queue_figures import survey_queues
 from reprieve.planning.what_if import what_if
 from reprieve.planning.yunikorn_answers import YunikornAnswers
+from reprieve.policies.quota.entry import QuotaEntry
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
@@ -143,6 +145,12 @@ class ControlPlane:
         self._close()
 
     # What the API asks for
+
+    @property
+    def quota(self) -> QuotaWorld:
+        quota: QuotaWorld = self.scheduler.policies[QuotaEntry.name].policy.quota
+        quota.sync()
+        return quota
 
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
         return Planner(loaded, self.settings, now, names=self._names)

@@ -23,11 +23,13 @@ from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.what_if import what_if
 from reprieve.planning.yunikorn_answers import YunikornAnswers
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.scheduler.history import History
 from reprieve.server import Serving, create_app, serve
 from reprieve.stores.embedded.store import EmbeddedStore
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
+from reprieve.world import World
 from tests.stores.bare import bare
 
 Result = TypeVar("Result")
@@ -53,6 +55,10 @@ class TestPlane:
         self.kept: dict[str, list[tuple[Run, bytes]]] = {}
         self.asked: list[dict[str, Any]] = []
         self.more = asyncio.Event()
+
+    @property
+    def quota(self) -> QuotaWorld:
+        return QuotaWorld(World(), self.settings)
 
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
         return Planner(loaded, self.settings, now)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reprieve.manifests.kinds import PODS
+from tests.cli.command import reprieve
 from tests.server.planes import PATIENCE, Running, kubeconfig, pod
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
@@ -167,3 +168,64 @@ def test_deleting_a_class_that_a_running_pod_names_warns(kubectl: Kubectl, serve
     kubectl("apply", "-f", "-", given=MANIFESTS)
     server.do(server.plane.store.create(PODS, {**pod("low", node="n1"), "spec": {**SPEC, "priorityClassName": "high"}}))
     assert "Warning: Pod/default/low still names PriorityClass high" in kubectl("delete", "priorityclass", "high")
+
+
+QUOTA = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec: {cohortName: red, queueingStrategy: StrictFIFO}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: team}
+spec: {clusterQueue: team}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: wanted}
+spec: {queueName: team, podSets: [{name: main, count: 1, template: {spec: {containers: [{name: main}]}}}]}
+"""
+OTHER = """
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: theirs}
+spec: {podGroupTemplates: [{name: workers, schedulingPolicy: {gang: {minCount: 2}}}]}
+"""
+
+
+def test_queues_of_quota_have_the_columns_of_kueue(kubectl: Kubectl) -> None:
+    kubectl("apply", "-f", "-", given=QUOTA)
+
+    def headings(*words: str) -> list[str]:
+        return [line for line in kubectl("get", *words).splitlines() if line.startswith("NAME")]
+
+    assert [line.split("  ")[0] for line in kubectl("get", "cq", "--no-headers").splitlines()] == ["team"]
+    assert " ".join(headings("clusterqueues")[0].split()) == "NAME COHORT PENDING WORKLOADS"
+    every = headings("clusterqueues,localqueues,workloads.kueue.x-k8s.io", "-o", "wide")
+    assert [" ".join(line.split()) for line in every] == [
+        "NAME COHORT STRATEGY PENDING WORKLOADS ADMITTED WORKLOADS",
+        "NAME CLUSTERQUEUE PENDING WORKLOADS ADMITTED WORKLOADS",
+        "NAME QUEUE RESERVED IN ADMITTED FINISHED AGE PRIORITY",
+    ]
+    assert "StrictFIFO" in kubectl("get", "clusterqueue", "team", "-o", "wide")
+
+
+def test_workloads_are_those_of_kueue_and_it_is_said_where_there_are_others(kubectl: Kubectl, server: Running) -> None:
+    kubectl("apply", "-f", "-", given=QUOTA)
+    for word in ("workloads", "workload", "wl", "kwl"):
+        assert kubectl("get", word, "-o", "name") == "workload.kueue.x-k8s.io/wanted\n"
+    assert "Warning" not in kubectl("get", "workloads")
+    kubectl("apply", "-f", "-", given=OTHER)
+    said = kubectl("get", "workloads")
+    assert "these are workloads.kueue.x-k8s.io; there are also workloads.scheduling.k8s.io" in said
+    assert "wanted" in said
+    assert "theirs" not in said
+    said = kubectl("get", "workloads.scheduling.k8s.io")
+    assert "these are workloads.scheduling.k8s.io; there are also workloads.kueue.x-k8s.io" in said
+    assert "theirs" in said
+    done = reprieve("get", "workloads", "--server", server.url)
+    assert done.returncode == 0, done.stderr
+    assert "wanted" in done.stdout
+    assert "theirs" not in done.stdout
+    assert "these are workloads.kueue.x-k8s.io" in done.stderr

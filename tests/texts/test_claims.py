@@ -29,6 +29,9 @@ from reprieve.engine.claims import (
     QueueStopped,
     QuotaShort,
     TooSmall,
+    TopologyMissing,
+    TopologyShort,
+    TopologyUnsuited,
     WorkloadsStay,
 )
 from reprieve.model.names import UnitName
@@ -151,6 +154,18 @@ QUOTA: list[tuple[list[Claim], str]] = [
         [FlavorUnsuited(flavor="spot", pod_set="main")],
         "pod set main may not run on spot, by its taints or labels",
     ),
+    (
+        [TopologyUnsuited(flavor="spot", pod_set="main")],
+        "spot has not the topology that pod set main asks for",
+    ),
+    (
+        [TopologyShort(flavor="spot", pod_set="main", level="rack", needed=4, most=3)],
+        "one domain of rack has place for 3 of 4 pods of main at most",
+    ),
+    (
+        [TopologyShort(flavor="spot", pod_set="main", level="", needed=1, most=0, idle=True)],
+        "the nodes of spot have place for 0 of 1 pod of main at most, also without any other workload",
+    ),
 ]
 NO_QUEUE: list[tuple[Claim, str]] = [
     (QueueMissing(queue_kind="LocalQueue", queue=""), "it names no LocalQueue"),
@@ -163,6 +178,10 @@ NO_QUEUE: list[tuple[Claim, str]] = [
     (
         FlavorMissing(queue="a", flavors=("x",)),
         "the ClusterQueue a admits nobody: the ResourceFlavor x does not exist",
+    ),
+    (
+        TopologyMissing(queue="a", topologies=("x",)),
+        "the ClusterQueue a admits nobody: the Topology x does not exist",
     ),
     (
         NamespaceNotTaken(queue="a", namespace="n"),

@@ -21,6 +21,7 @@ from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.status import QuotaStatus
+from reprieve.controllers.quota.topology import TopologyUngater
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
 from reprieve.model.clock import Clock
@@ -75,7 +76,7 @@ def make_all(store: Store, clock: Clock, settings: Settings) -> list[BaseControl
 
 def _quota(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:
     jobs, pods, lifecycle = (make(store, clock) for make in (QuotaJobs, QuotaPods, QuotaLifecycle))
-    return [jobs, pods, lifecycle, QuotaStatus(store, clock, settings)]
+    return [jobs, pods, lifecycle, TopologyUngater(store, clock), QuotaStatus(store, clock, settings)]
 
 
 def _federation(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:

@@ -277,6 +277,34 @@ class QuotaShort(Claim, frozen=True, kw_only=True):
     cohort: str = ""
 
 
+class TopologyMissing(Claim, frozen=True, kw_only=True):
+    """A queue admits nobody: a flavor of it names a topology that is not there."""
+
+    queue: str
+    topologies: tuple[str, ...]
+
+
+class TopologyUnsuited(Claim, frozen=True, kw_only=True):
+    """A flavor has not the topology, or not the level of it, that a pod set asks for; or it is only for such as ask."""
+
+    flavor: str
+    pod_set: str
+
+
+class TopologyShort(Claim, frozen=True, kw_only=True):
+    """The domains of a flavor have no place for all pods of a pod set."""
+
+    flavor: str
+    pod_set: str
+    level: str
+    """All of them have to be in one domain of this level; empty: they may be in several."""
+    needed: int
+    most: int
+    """So many could be placed."""
+    idle: bool = False
+    """Also if no other workload were there."""
+
+
 class WorkloadsStay(Claim, frozen=True, kw_only=True):
     """Of the workloads admitted in the same tree of cohorts, so many may be preempted; the others may not."""
 

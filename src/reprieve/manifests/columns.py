@@ -29,8 +29,8 @@ def at(name: str, path: str, *, default: str = UNSET, wide: bool = False, descri
     return Column(name, tuple(path.split(".")), default=default, wide=wide, description=description)
 
 
-def count(name: str, path: str, description: str = "") -> Column:
-    return Column(name, tuple(path.split(".")), description=description, type="integer")
+def count(name: str, path: str, description: str = "", *, wide: bool = False) -> Column:
+    return Column(name, tuple(path.split(".")), description=description, wide=wide, type="integer")
 
 
 def worked_out(name: str, cell: str, description: str = "", *, wide: bool = False) -> Column:
@@ -130,18 +130,28 @@ POD_GROUP = (
     at("Priority Class", "spec.priorityClassName", wide=True),
     AGE,
 )
-QUEUE_COUNTS = (
+# Those of Kueue, in its order: people and their scripts know them. What is not Kueue's stands last, in wide output.
+CLUSTER_QUEUE = (
+    NAME,
+    worked_out("Cohort", "cohort", "The cohort that it belongs to."),
+    at("Strategy", "spec.queueingStrategy", default="BestEffortFIFO", wide=True, description="Who comes first."),
+    count("Pending Workloads", "status.pendingWorkloads", "Workloads that wait."),
+    count("Admitted Workloads", "status.admittedWorkloads", "Workloads that run.", wide=True),
+)
+LOCAL_QUEUE = (
+    NAME,
+    at("ClusterQueue", "spec.clusterQueue", description="The ClusterQueue behind it."),
     count("Pending Workloads", "status.pendingWorkloads", "Workloads that wait."),
     count("Admitted Workloads", "status.admittedWorkloads", "Workloads that run."),
 )
 QUOTA_WORKLOAD = (
     NAME,
-    at("Queue", "spec.queueName"),
-    at("Reserved in", "status.admission.clusterQueue", default="", description="The queue it has quota of."),
+    at("Queue", "spec.queueName", default="", description="The LocalQueue it was submitted to."),
+    at("Reserved in", "status.admission.clusterQueue", default="", description="The ClusterQueue it has quota of."),
     condition("Admitted", "Admitted"),
-    worked_out("Finished", "finished"),
+    condition("Finished", "Finished"),
     AGE,
-    at("Priority", "spec.priority", wide=True),
+    at("Priority", "spec.priority", wide=True, description="The larger, the more important."),
 )
 CLUSTER = (
     NAME,

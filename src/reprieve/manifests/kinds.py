@@ -12,6 +12,7 @@ from reprieve.manifests import (
     core,
     karmada,
     kueue,
+    kueue_topology,
     kueue_versions,
     pods,
     scheduling,
@@ -127,10 +128,10 @@ _V1BETA2, _V1BETA1, _V1ALPHA2 = (f"kueue.x-k8s.io/{version}" for version in ("v1
 CLUSTER_QUEUES = _row(
     "ClusterQueue", {_V1BETA2: kueue.ClusterQueue, _V1BETA1: kueue_versions.ClusterQueueV1beta1,
                      _V1ALPHA2: kueue_versions.ClusterQueueV1alpha2}, "cq", namespaced=False,
-    columns=(NAME, worked_out("Cohort", "cohort"), *columns.QUEUE_COUNTS, AGE))
+    columns=columns.CLUSTER_QUEUE)
 LOCAL_QUEUES = _row(
     "LocalQueue", dict.fromkeys((_V1BETA2, _V1BETA1, _V1ALPHA2), kueue.LocalQueue), "queue queues lq",
-    columns=(NAME, at("ClusterQueue", "spec.clusterQueue"), *columns.QUEUE_COUNTS, AGE))
+    columns=columns.LOCAL_QUEUE)
 COHORTS = _row(
     "Cohort", dict.fromkeys((_V1BETA2, _V1BETA1), kueue.Cohort), namespaced=False,
     columns=(NAME, at("Parent", "spec.parentName"), AGE))
@@ -138,12 +139,15 @@ RESOURCE_FLAVORS = _row(
     "ResourceFlavor", {**dict.fromkeys((_V1BETA2, _V1BETA1), kueue.ResourceFlavor),
                        _V1ALPHA2: kueue_versions.ResourceFlavorV1alpha2}, "flavor flavors rf",
     namespaced=False, subresources="")
+TOPOLOGIES = _row(
+    "Topology", dict.fromkeys((_V1BETA2, _V1BETA1, "kueue.x-k8s.io/v1alpha1"), kueue_topology.Topology),
+    namespaced=False, subresources="")
 WORKLOAD_PRIORITY_CLASSES = _row(
     "WorkloadPriorityClass", dict.fromkeys((_V1BETA2, _V1BETA1), kueue.WorkloadPriorityClass), namespaced=False,
     subresources="", columns=(NAME, columns.CLASS_VALUE, AGE))
 QUOTA_WORKLOADS = _row(
     "Workload", {_V1BETA2: kueue.QuotaWorkload, _V1BETA1: kueue_versions.QuotaWorkloadV1beta1,
-                 _V1ALPHA2: kueue_versions.QuotaWorkloadV1alpha2}, "wl",
+                 _V1ALPHA2: kueue_versions.QuotaWorkloadV1alpha2}, "wl kwl kueueworkload kueueworkloads",
     category="work", columns=columns.QUOTA_WORKLOAD,
     defaults={"spec": {"active": True, "podSets": [{"name": "main", "count": 1}]}})
 
@@ -180,6 +184,11 @@ def find_resource(word: str) -> Resource | None:
     name, the one that waits in queues."""
     asked = [row for row in RESOURCES.values() if row.answers_to(word)]
     return min(asked, key=lambda row: not row.short_names, default=None)
+
+
+def namesakes(resource: Resource) -> list[Resource]:
+    """What else answers to the plural of a resource, in other groups."""
+    return [row for row in RESOURCES.values() if row is not resource and row.plural == resource.plural]
 
 
 def written_name(kind: str, namespace: str, name: str) -> UnitName:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from reprieve.manifests import meta
+from reprieve.manifests.kueue_topology import PodSetTopologyRequest, TopologyAssignment
 from reprieve.manifests.pods import PodTemplate
 from reprieve.model.resources import NOTHING, Quantity, Resources
 
@@ -140,6 +141,7 @@ class PodSet(meta.Model):
     count: meta.Count = 1
     min_count: meta.PositiveCount | None = None
     template: PodTemplate
+    topology_request: PodSetTopologyRequest | None = None
 
 
 class PriorityClassReference(meta.Model):
@@ -162,6 +164,7 @@ class PodSetAssignment(meta.Model):
     flavors: dict[str, str] = {}
     resource_usage: Resources = NOTHING
     count: meta.Count | None = None
+    topology_assignment: TopologyAssignment | None = None
 
 
 class Admission(meta.Model):

@@ -7,6 +7,8 @@ that wait into the one scheduling queue, and takes their turns when the queue sa
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from prometheus_client import CollectorRegistry
+
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.mirror import Seen
@@ -27,6 +29,8 @@ class Services(NamedTuple):
     """The schedulers whose units are this one's to place."""
     elapsed: Callable[[], float]
     """Seconds on a clock that nobody can set."""
+    registry: CollectorRegistry
+    """Where a lane counts what is its own."""
     shadow: bool = False
     """Everything is decided and recorded, and nothing is written."""
 

@@ -86,7 +86,7 @@ class Scheduler:
         )
         self._writes = Writes(at_once)
         context = Context(store, clock, self._mirror, self._recorder, self._log, self._writes)
-        services = Services(context, self.queue, self.policies, names, _elapsed, shadow)
+        services = Services(context, self.queue, self.policies, names, _elapsed, self.metrics.registry, shadow)
         self._lane_of = make_lanes(services)
         self._lanes = list(dict.fromkeys(self._lane_of.values()))
         self._reactions = Reactions(self._lanes, self.queue, _elapsed)

@@ -20,6 +20,7 @@ from reprieve.server import (
     own,
     reading,
     subresources,
+    visibility,
     watching,
     what_if,
     writing,
@@ -43,12 +44,12 @@ Row = tuple[str, Handler, tuple[str, ...]]
 def create_app(plane: Plane, *, token: str = "") -> Starlette:
     """The API of a control plane; with a token, only for those who send it."""
     stopping = asyncio.Event()
-    return _app([*_kubernetes(plane, stopping), *_own(plane)], token, stopping)
+    return _app([*_visibility(plane), *_kubernetes(plane, stopping), *_own(plane)], token, stopping)
 
 
 def create_scheduler_app(plane: Plane, *, token: str = "") -> Starlette:
     """What a scheduler tells of itself: its health, its figures, its decisions. The objects are the API server's."""
-    return _app(_own(plane), token, asyncio.Event())
+    return _app([*_visibility(plane), *_own(plane)], token, asyncio.Event())
 
 
 def _app(table: list[Row], token: str, stopping: asyncio.Event) -> Starlette:
@@ -117,6 +118,11 @@ def _kubernetes(plane: Plane, stopping: asyncio.Event) -> list[Row]:
         ("/openapi/v3/{rest:path}", _openapi_group, _GET),
         ("/openapi.json", _given(openapi.whole), _GET),
     ]
+
+
+def _visibility(plane: Plane) -> list[Row]:
+    """Who waits in queues of quota, under Kueue's paths."""
+    return [(path, partial(visibility.pending_workloads, plane), _GET) for path in visibility.ROUTES]
 
 
 def _own(plane: Plane) -> list[Row]:

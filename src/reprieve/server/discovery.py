@@ -3,8 +3,9 @@
 from typing import Any
 
 from reprieve import __version__
-from reprieve.manifests.kinds import RESOURCES
+from reprieve.manifests.kinds import RESOURCES, find_resource, namesakes
 from reprieve.manifests.resource import Resource
+from reprieve.server import visibility
 
 # The Kubernetes whose objects and verbs are spoken.
 MAJOR, MINOR = "1", "33"
@@ -41,12 +42,23 @@ def version() -> dict[str, str]:
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """All groups but the core one, with their versions, the preferred one first."""
+    """All groups but the core one, with their versions, the preferred one first.
+
+    Where two groups have a resource of one name, clients take the group that comes first: it is the one that
+    `reprieve get` takes, too.
+    """
     found: dict[str, dict[str, None]] = {}
-    for resource in RESOURCES.values():
+    second = _second_choices()
+    for resource in sorted(RESOURCES.values(), key=lambda each: each.group in second):
         if resource.group:
             found.setdefault(resource.group, {}).update(dict.fromkeys(resource.versions))
-    return {group: tuple(versions) for group, versions in found.items()}
+    return {group: tuple(versions) for group, versions in found.items()} | visibility.GROUPS
+
+
+def _second_choices() -> set[str]:
+    """Groups with a resource whose name means that of another group, to whoever does not say which."""
+    rows = RESOURCES.values()
+    return {row.group for row in rows if namesakes(row) and find_resource(row.plural) is not row}
 
 
 def resources_in(group: str, version: str) -> list[Resource]:
@@ -71,7 +83,10 @@ def resource_list(group: str, version: str) -> dict[str, Any]:
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": f"{group}/{version}" if group else version,
-        "resources": [entry for resource in resources_in(group, version) for entry in _entries(resource)],
+        "resources": [
+            *(entry for resource in resources_in(group, version) for entry in _entries(resource)),
+            *(visibility.entries() if group == visibility.GROUP else ()),
+        ],
     }
 
 
@@ -118,7 +133,10 @@ def _aggregated_group(name: str, versions: tuple[str, ...]) -> dict[str, Any]:
             {
                 "version": version,
                 "freshness": "Current",
-                "resources": [_aggregated_resource(resource, version) for resource in resources_in(name, version)],
+                "resources": [
+                    *(_aggregated_resource(resource, version) for resource in resources_in(name, version)),
+                    *(visibility.aggregated(version) if name == visibility.GROUP else ()),
+                ],
             }
             for version in versions
         ],

@@ -10,7 +10,7 @@ import msgspec
 from reprieve import __version__
 from reprieve.manifests.kinds import RESOURCES
 from reprieve.manifests.resource import Resource
-from reprieve.server import discovery, schemas
+from reprieve.server import discovery, schemas, visibility, visibility_operations
 from reprieve.server.operations import KindOperations
 from reprieve.server.own_operations import OWN_PATHS, OWN_SCHEMAS
 from reprieve.server.schemas import SHARED, Schema
@@ -48,7 +48,10 @@ def of_group(path: str) -> dict[str, Any] | None:
         return None
     group, version = _versions()[path]
     pairs = [(resource, version) for resource in discovery.resources_in(group, version)]
-    return _document(pairs, schemas.components(kept=True), whole=False)
+    document = _document(pairs, schemas.components(kept=True), whole=False)
+    if group == visibility.GROUP:
+        _add(document, visibility_operations.paths(version), visibility_operations.SCHEMAS)
+    return document
 
 
 @cache
@@ -56,9 +59,15 @@ def whole() -> dict[str, Any]:
     """Everything, with what Reprieve adds."""
     pairs = [(resource, version) for resource in RESOURCES.values() for version in resource.versions]
     document = _document(pairs, schemas.components(kept=False), whole=True)
-    document["paths"] |= OWN_PATHS
-    document["components"]["schemas"] |= OWN_SCHEMAS
+    _add(document, OWN_PATHS, OWN_SCHEMAS)
+    for version in visibility.VERSIONS:
+        _add(document, visibility_operations.paths(version), visibility_operations.SCHEMAS)
     return document
+
+
+def _add(document: dict[str, Any], paths: Mapping[str, Any], known: Mapping[str, Schema]) -> None:
+    document["paths"] |= paths
+    document["components"]["schemas"] |= known
 
 
 def root_paths() -> list[str]:

@@ -13,6 +13,7 @@ from reprieve.planning.change import Change
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.yunikorn_answers import YunikornAnswers
+from reprieve.policies.quota.world import QuotaWorld
 from reprieve.stores.protocol import Store
 
 
@@ -65,6 +66,11 @@ class Plane(Protocol):
     @property
     def settings(self) -> Settings:
         """What it decides by."""
+        ...
+
+    @property
+    def quota(self) -> QuotaWorld:
+        """The queues of quota, and who waits in them, as decisions are made over them."""
         ...
 
     @property

@@ -1,13 +1,13 @@
 """Getting and listing: stored bytes go out as they are, unless another version or a table is asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
-from reprieve.server import tables
-from reprieve.server.answers import AnswerForm, Timeout, json_answer, raw_answer
+from reprieve.server import tables, warnings
+from reprieve.server.answers import AnswerForm, Timeout, json_answer, raw_answer, warned
 from reprieve.server.list_pages import ListPart, after, read_token
 from reprieve.server.queries import LARGEST, Query
 from reprieve.server.requests import Call
@@ -47,9 +47,10 @@ def _table(call: Call, records: list[Record], metadata: dict[str, Any], *, headi
 async def list_objects(call: Call) -> Response:
     """All that is asked for, or a part of it."""
     limit = call.query.number("limit") or LARGEST
+    headers = warned(await warnings.of_table(call)) if call.form is AnswerForm.TABLE else {}
     token_text = call.query.text("continue")
     if not token_text:
-        return _listed(call, call.pages.first(_at_version(call.query, await selected(call)), limit))
+        return _listed(call, call.pages.first(_at_version(call.query, await selected(call)), limit), headers)
     if call.query.text("resourceVersion") not in ("", "0"):
         raise BadRequest(texts.CONTINUE_WITH_VERSION)
     token = read_token(token_text)
@@ -80,13 +81,13 @@ def _at_version(query: Query, listing: Listing) -> Listing:
     return listing
 
 
-def _listed(call: Call, part: ListPart) -> Response:
+def _listed(call: Call, part: ListPart, headers: Mapping[str, str] | None = None) -> Response:
     """A list, in the form that is wanted."""
     selects = call.query.text("labelSelector") or call.query.text("fieldSelector")
     metadata = list_metadata(part, counted=not selects)
     match call.form:
         case AnswerForm.TABLE:
-            return json_answer(_table(call, part.records, metadata))
+            return json_answer(_table(call, part.records, metadata), headers=headers)
         case AnswerForm.METADATA:
             items = [tables.partial(record.in_version(call.target.api_version)) for record in part.records]
             head = {"kind": "PartialObjectMetadataList", "apiVersion": tables.META}

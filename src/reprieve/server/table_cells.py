@@ -188,10 +188,6 @@ def cohort(queue: Any) -> str:
     return text(queue, "spec", "cohortName", default="") or text(queue, "spec", "cohort", default="")
 
 
-def finished(workload: Any) -> str:
-    return "True" if holds(workload, "Finished") else ""
-
-
 def data_count(config_map: Any) -> int:
     return len(dig(config_map, "data") or ())
 
@@ -202,7 +198,7 @@ def _whenever(cell: Callable[[Any], Any]) -> Callable[[Any, datetime], Any]:
 
 _TIMELESS: tuple[Callable[[Any], Any], ...] = (
     *(pod_ready, pod_status, pod_restarts, node_status, node_roles, job_status, job_completions, replicas_ready),
-    *(global_default, gang, cohort, finished, clusters, requests, leaving, waits_for, event_object, data_count),
+    *(global_default, gang, cohort, clusters, requests, leaving, waits_for, event_object, data_count),
 )
 CELLS: dict[str, Callable[[Any, datetime], Any]] = {
     "age": lambda data, now: age(dig(data, "metadata", "creationTimestamp"), now),

@@ -2,12 +2,13 @@
 
 1. Deleting a PriorityClass that pods on nodes name: from then on pods above these cannot preempt there.
 2. Writing what only counts with a feature gate on, while that is off.
+3. A table of a kind whose name another API has, too, while there are objects of that one: which of the two it is.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reprieve.manifests.kinds import PODS, PRIORITY_CLASSES
+from reprieve.manifests.kinds import PODS, PRIORITY_CLASSES, namesakes
 from reprieve.server.requests import Call
 from reprieve.stores.records import Record
 from reprieve.texts import server as texts
@@ -26,6 +27,17 @@ async def of_deletion(call: Call, deleted: Iterable[Record]) -> list[str]:
     pods = [record for record in (await call.plane.store.list(PODS)).records if _runs(record)]
     found = {name: [pod for pod in pods if pod.manifest.spec.priority_class_name == name] for name in classes}
     return [texts.class_in_use(name, *_units_and_nodes(using)) for name, using in found.items() if using]
+
+
+async def of_table(call: Call) -> list[str]:
+    """Of kinds with one name, the one that is shown, where somebody may have meant the other."""
+    shown = call.target.resource
+    others = [
+        other
+        for other in namesakes(shown)
+        if (await call.plane.store.list(other, call.target.namespace if other.namespaced else "")).records
+    ]
+    return [texts.which_of_two(shown.full_name, other.full_name) for other in others]
 
 
 def _runs(pod: Record) -> bool:

@@ -91,6 +91,10 @@ def flavors_missing(names: list[str]) -> str:
     return f"It admits nobody: there is no ResourceFlavor {listed(names)}."
 
 
+def topologies_missing(names: list[str]) -> str:
+    return f"It admits nobody: there is no Topology {listed(names)}, which its flavors name."
+
+
 def flavor_gone(name: str) -> str:
     return f"It cannot start: there is no ResourceFlavor {name}, on which it was admitted."
 

@@ -12,6 +12,9 @@ from reprieve.engine.claims import (
     QueueMissing,
     QueueStopped,
     QuotaShort,
+    TopologyMissing,
+    TopologyShort,
+    TopologyUnsuited,
     WorkloadsStay,
 )
 from reprieve.model.resources import print_amount
@@ -98,6 +101,13 @@ def _never(claim: QuotaShort) -> str:
     return f"; it could use {print_amount(claim.resource, claim.most)} at most: it can never fit here"
 
 
+def _no_domain(claim: TopologyShort) -> str:
+    pods = f"{claim.most} of {claim.needed} {'pod' if claim.needed == 1 else 'pods'} of {claim.pod_set}"
+    where = f"one domain of {claim.level}" if claim.level else f"the nodes of {claim.flavor}"
+    fit = f"{where} has place for {pods} at most" if claim.level else f"{where} have place for {pods} at most"
+    return f"{fit}, also without any other workload" if claim.idle else fit
+
+
 def _stay(claim: WorkloadsStay) -> str:
     stay = ", ".join(f"{item.pods} {_PROTECTED[item.rule][item.pods != 1]}" for item in claim.protected)
     if claim.candidates:
@@ -122,6 +132,8 @@ _SENTENCES: dict[type[Any], Callable[[Any], str]] = {
     QuotaShort: _short,
     WorkloadsStay: _stay,
     NotCovered: lambda claim: f"{claim.queue} has no quota for {listed(claim.resources)}",
+    TopologyShort: _no_domain,
+    TopologyUnsuited: lambda claim: f"{claim.flavor} has not the topology that pod set {claim.pod_set} asks for",
     FlavorUnsuited: lambda claim: f"pod set {claim.pod_set} may not run on {claim.flavor}, by its taints or labels",
 }
 
@@ -162,6 +174,9 @@ _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
     QueueStopped: lambda claim: f"the {claim.queue_kind} {claim.queue} is stopped (stopPolicy {claim.policy})",
     FlavorMissing: lambda claim: (
         f"the ClusterQueue {claim.queue} admits nobody: the ResourceFlavor {listed(claim.flavors)} does not exist"
+    ),
+    TopologyMissing: lambda claim: (
+        f"the ClusterQueue {claim.queue} admits nobody: the Topology {listed(claim.topologies)} does not exist"
     ),
     NamespaceNotTaken: lambda claim: (
         f"the ClusterQueue {claim.queue} does not take workloads of the namespace {claim.namespace} (namespaceSelector)"

@@ -158,6 +158,11 @@ def nothing_known(unit: str) -> str:
     return f"nothing is known about {unit[:160]}: there is no decision about it, and no story of it"
 
 
+def which_of_two(shown: str, other: str) -> str:
+    """For whoever lists a kind whose name two APIs have."""
+    return f"these are {shown}; there are also {other}: ask for them by that name"
+
+
 def class_in_use(name: str, pods: Sequence[str], nodes: Sequence[str]) -> str:
     """For whoever deletes a PriorityClass."""
     names, they = ("names", "it tolerates") if len(pods) == 1 else ("name", "they tolerate")

@@ -14,6 +14,7 @@ from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import pod_groups as groups
 from reprieve.controllers.quota import shapes
 from reprieve.controllers.quota.owners import ClassName, QuotaOwners, class_named
+from reprieve.controllers.quota.topology_domains import domains_left, send, topology_of
 from reprieve.manifests.kinds import PODS, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
@@ -114,16 +115,30 @@ class QuotaPods(QuotaOwners):
                 await together(self._end(pod, reason, message) for pod in left)
         elif standing.may_run(workload):
             held = [pod for pod in left if groups.is_gated(pod) and not is_leaving(pod)]
-            await together(self._let_run(pod, workload) for pod in held)
+            domains = self._domains(workload, held, left)
+            await together(self._let_run(pod, workload, domains.get(pod.key)) for pod in held)
 
-    async def _let_run(self, pod: Record, workload: Record) -> None:
-        place = await self.placement(pod, workload, groups.pod_set_of(pod, workload))
-        if place is None:
+    def _domains(self, workload: Record, held: list[Record], left: list[Record]) -> dict[Any, dict[str, str]]:
+        """The node selector of each pod that is sent to a domain of a topology."""
+        found: dict[Any, dict[str, str]] = {}
+        for name in dict.fromkeys(groups.pod_set_of(pod, workload) for pod in held):
+            topology = topology_of(workload, name)
+            if topology is not None:
+                pods = (pod for pod in held if groups.pod_set_of(pod, workload) == name)
+                found |= {pod.key: each for pod, each in zip(pods, domains_left(topology, name, left), strict=False)}
+        return found
+
+    async def _let_run(self, pod: Record, workload: Record, domain: dict[str, str] | None) -> None:
+        pod_set = groups.pod_set_of(pod, workload)
+        place = await self.placement(pod, workload, pod_set)
+        if place is None or (place.held and domain is None):
             return
 
         def start(data: dict[str, Any]) -> None:
-            place.into(data["spec"], pod.data["spec"])
+            place._replace(held=False).into(data["spec"], pod.data["spec"])
             groups.drop_gate(data["spec"])
+            if domain is not None:
+                send(data, workload, pod_set, domain)
 
         running = await self.modify(pod, start)
         await self.tell_started(running, workload, 1)

@@ -14,6 +14,7 @@ from reprieve.controllers.quota.conditions import FINALIZER, admission_of
 from reprieve.manifests import kueue
 from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.kueue_annotations import unreadable
+from reprieve.manifests.kueue_topology import GATE, topology_request
 from reprieve.manifests.priorities import parse_integer
 from reprieve.stores.records import Record
 from reprieve.stores.writing import Change, owner_reference
@@ -68,7 +69,8 @@ def job_pod_set(job: Record) -> Data:
     least = parse_integer(job.annotations.get(MINIMUM_PARALLELISM, ""), 32)
     if least is not None and 0 < least < count:
         pod_set["minCount"] = least
-    return pod_set | {"template": spec["template"]}
+    asked = topology_request((spec["template"].get("metadata") or {}).get("annotations") or {})
+    return pod_set | {"template": spec["template"], **({"topologyRequest": asked} if asked else {})}
 
 
 def job_workload(job: Record, rank: Data) -> Data:
@@ -117,12 +119,16 @@ class JobPlacement(NamedTuple):
     tolerations: list[Data]
     pods: int | None
     """How many of them were admitted, where the admission says so."""
+    held: bool = False
+    """Whether each has to wait for a domain of its own, in a topology."""
 
     def into(self, spec: Data, original: Data) -> None:
         """Send the pods to the nodes of their flavors."""
         set_or_drop(spec, "nodeSelector", {**original.get("nodeSelector", {}), **self.node_selector})
         known = original.get("tolerations", [])
         set_or_drop(spec, "tolerations", [*known, *(item for item in self.tolerations if item not in known)])
+        gates = [{"name": GATE}] if self.held else []
+        set_or_drop(spec, "schedulingGates", [*original.get("schedulingGates", []), *gates])
 
 
 def set_or_drop(data: Data, field: str, value: Any) -> None:
@@ -153,7 +159,7 @@ def placement(assignment: Data, flavors: Iterable[Data]) -> JobPlacement:
         spec = flavor.get("spec", {})
         selector |= spec.get("nodeLabels", flavor.get("nodeSelector", {}))  # the first version has its labels elsewhere
         tolerations += (item for item in spec.get("tolerations", []) if item not in tolerations)
-    return JobPlacement(selector, tolerations, assignment.get("count"))
+    return JobPlacement(selector, tolerations, assignment.get("count"), "topologyAssignment" in assignment)
 
 
 def original(workload: Record, pod_set: str = MAIN) -> Data:
@@ -180,7 +186,7 @@ def placed_template(job: Record, workload: Record, place: JobPlacement) -> Data:
 def restored_job_spec(spec: Data, pod_set: Data, admitted: int | None) -> None:
     """Take back what was added; a parallelism that somebody else has set since stays."""
     kept = pod_set["template"]["spec"]
-    for field in ("nodeSelector", "tolerations"):
+    for field in ("nodeSelector", "tolerations", "schedulingGates"):
         if field in kept:
             spec["template"]["spec"][field] = kept[field]
         else:

@@ -71,7 +71,7 @@ class QuotaStatus(BaseController):
         self._cluster_queues = self.watch_changes(kinds.CLUSTER_QUEUES, self._changed)
         self._local_queues = self.watch_changes(kinds.LOCAL_QUEUES, self._changed)
         classes = kinds.WORKLOAD_PRIORITY_CLASSES, kinds.PRIORITY_CLASSES
-        for resource in (kinds.COHORTS, kinds.RESOURCE_FLAVORS, *classes, kinds.QUOTA_WORKLOADS):
+        for resource in (kinds.COHORTS, kinds.RESOURCE_FLAVORS, kinds.TOPOLOGIES, *classes, kinds.QUOTA_WORKLOADS):
             self.watch_changes(resource, self._changed)
         self._wanted: dict[tuple[Resource, str, str], dict[str, Any]] = {}
 
@@ -132,6 +132,8 @@ class QuotaStatus(BaseController):
             return False, "Stopped", texts.QUEUE_STOPPED
         if missing:
             return False, "FlavorNotFound", texts.flavors_missing(missing)
+        if topologies := self._quota.missing_topologies(names):
+            return False, "TopologyNotFound", texts.topologies_missing(topologies)
         return True, "Ready", texts.CAN_ADMIT
 
     def _local_queue_active(self, local: Record) -> tuple[bool, str, str]:

@@ -7,7 +7,9 @@ from reprieve.manifests import kueue, kueue_versions
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import check_pod_spec, check_selector, check_taints, check_tolerations
+from reprieve.manifests.admission.topology import check_flavor_topology, check_request, check_topology, check_wishes
 from reprieve.manifests.kueue_annotations import unreadable
+from reprieve.manifests.kueue_topology import Topology
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
 
 
@@ -113,10 +115,11 @@ def check_first_flavor(flavor: kueue_versions.ResourceFlavorV1alpha2, _: Neighbo
     yield from check_taints("$.taints", flavor.taints)
 
 
-def check_flavor(flavor: kueue.ResourceFlavor, _: Neighbours) -> Iterator[Finding]:
+def check_flavor(flavor: kueue.ResourceFlavor, neighbours: Neighbours) -> Iterator[Finding]:
     yield from check_labels("$.spec.nodeLabels", flavor.spec.node_labels)
     yield from check_taints("$.spec.nodeTaints", flavor.spec.node_taints)
     yield from check_tolerations("$.spec.tolerations", flavor.spec.tolerations)
+    yield from check_flavor_topology(flavor, neighbours)
 
 
 _TEMPLATE, _ASSIGNMENTS = "template.spec", "$.status.admission.podSetAssignments"
@@ -137,6 +140,8 @@ def check_workload(written: Any, neighbours: Neighbours) -> Iterator[Finding]:
         place = f"$.spec.podSets[{index}]"
         yield from check_dns_label(f"{place}.name", pod_set.name)
         yield from check_pod_spec(f"{place}.{template}", pod_set.template.spec)
+        yield from check_request(f"{place}.topologyRequest", pod_set.topology_request)
+        yield from check_wishes(f"{place}.template.metadata.annotations", pod_set.template.metadata.annotations)
         if pod_set.min_count is not None and pod_set.min_count > pod_set.count:
             right = f"allowed: at most the count, {pod_set.count}"
             yield Finding(f"{place}.minCount", found(pod_set.min_count), right)
@@ -177,6 +182,7 @@ RULES: dict[type, Any] = {
     kueue.Cohort: check_cohort,
     kueue.LocalQueue: check_local_queue,
     kueue.ResourceFlavor: check_flavor,
+    Topology: check_topology,
     kueue_versions.ResourceFlavorV1alpha2: check_first_flavor,
     **dict.fromkeys(_WORKLOADS, check_workload),
 }

@@ -8,6 +8,7 @@ from typing import Any
 from reprieve.manifests import core, pods
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, is_label_key
 from reprieve.manifests.admission.neighbours import Neighbours
+from reprieve.manifests.admission.topology import check_wishes
 from reprieve.manifests.meta import LabelSelector, Taint, Toleration
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
 from reprieve.model.resources import print_amount
@@ -18,6 +19,7 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage")
 
 def check_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
     yield from check_pod_spec("$.spec", pod.spec)
+    yield from check_wishes("$.metadata.annotations", pod.metadata.annotations)
     yield from _check_priority(pod.spec, neighbours)
     if pod.spec.scheduling_group and not pod.spec.scheduling_group.pod_group_name:
         yield Finding("$.spec.schedulingGroup.podGroupName", "missing", "it must be the name of a PodGroup")
@@ -253,7 +255,9 @@ def check_budget(budget: core.PodDisruptionBudget, _: Neighbours) -> Iterator[Fi
 
 
 def check_template(manifest: core.Job | core.Controller, _: Neighbours) -> Iterator[Finding]:
-    yield from check_pod_spec("$.spec.template.spec", manifest.spec.template.spec)
+    template = manifest.spec.template
+    yield from check_pod_spec("$.spec.template.spec", template.spec)
+    yield from check_wishes("$.spec.template.metadata.annotations", template.metadata.annotations)
 
 
 RULES: dict[type, Any] = {

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from reprieve.manifests.conversion.topology import assignments_from_v1beta1, assignments_to_v1beta1
 from reprieve.manifests.conversion.translation import Translation, leave_out, rename, without_empty
 from reprieve.model.resources import Quantity
 
@@ -123,6 +124,7 @@ _FLAVOR = {"nodeSelector": "nodeLabels", "taints": "nodeTaints"}
 
 
 def _workload_from_v1beta1(data: Data) -> None:
+    assignments_from_v1beta1(data)
     spec = data["spec"]
     name, source = spec.pop("priorityClassName", ""), spec.pop("priorityClassSource", "")
     if name:
@@ -131,6 +133,7 @@ def _workload_from_v1beta1(data: Data) -> None:
 
 
 def _workload_to_v1beta1(data: Data) -> None:
+    assignments_to_v1beta1(data)
     spec = data["spec"]
     reference = spec.pop("priorityClassRef", None)
     if reference:
@@ -157,7 +160,7 @@ def _workload_to_v1alpha2(data: Data) -> None:
     leave_out(spec, "priorityClassSource", "active", "maximumExecutionTimeSeconds")
     for pod_set in spec["podSets"]:
         pod_set["spec"] = pod_set.pop("template")["spec"]
-        leave_out(pod_set, "minCount")
+        leave_out(pod_set, "minCount", "topologyRequest")
     admission = status.pop("admission", None)
     if admission is not None:
         spec["admission"] = _admission_v1alpha2(admission)
@@ -166,7 +169,7 @@ def _workload_to_v1alpha2(data: Data) -> None:
 def _admission_v1alpha2(admission: Data) -> Data:
     rename(admission, "podSetAssignments", "podSetFlavors")
     for pod_set in admission.get("podSetFlavors", ()):
-        leave_out(pod_set, "resourceUsage", "count")
+        leave_out(pod_set, "resourceUsage", "count", "topologyAssignment")
     return admission
 
 

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from reprieve.engine.claims import QuotaShort
+from reprieve.engine.claims import Claim
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import GateOff
 from reprieve.manifests.kueue import PodSet
 from reprieve.manifests.pods import pod_requests
+from reprieve.policies.quota.topology_wishes import asked_by
 from reprieve.policies.quota.view import Nomination, WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
@@ -28,7 +29,7 @@ class _Known(NamedTuple):
     """All that nominating one has brought."""
 
     nomination: Nomination
-    short: list[QuotaShort]
+    short: list[Claim]
     off: dict[str, GateOff]
 
 
@@ -93,4 +94,5 @@ def _pod_set(item: PodSet) -> Kind:
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     places = spec.tolerations, sorted(spec.node_selector.items()), affinity
     # Amounts in their order: it is the one in which a person reads what is not covered.
-    return item.name, item.count, item.min_count, *pod_requests(spec).items(), msgspec.msgpack.encode(places)
+    size = item.name, item.count, item.min_count
+    return *size, *pod_requests(spec).items(), asked_by(item), msgspec.msgpack.encode(places)

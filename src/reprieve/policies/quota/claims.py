@@ -10,10 +10,13 @@ from reprieve.engine.claims import (
     QueueMissing,
     QueueStopped,
     QuotaShort,
+    TopologyMissing,
+    TopologyUnsuited,
 )
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
 from reprieve.policies.quota.flavor_labels import suits
+from reprieve.policies.quota.topology_wishes import suits_topology
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
@@ -36,6 +39,9 @@ def out_of_queues(quota: QuotaWorld, facts: WorkloadFacts) -> Claim:
     missing = tuple(dict.fromkeys(flavor for flavor in named if flavor not in quota.flavors))
     if missing:
         return FlavorMissing(queue=target, flavors=missing)
+    topologies = quota.missing_topologies(named)
+    if topologies:
+        return TopologyMissing(queue=target, topologies=tuple(topologies))
     return NamespaceNotTaken(queue=target, namespace=namespace)
 
 
@@ -67,6 +73,9 @@ def no_flavor(
         flavor = quota.flavors.get(name)
         if flavor is not None and not suits(flavor, pod_set.template.spec):
             yield FlavorUnsuited(flavor=name, pod_set=pod_set.name)
+            continue
+        if not suits_topology(quota, quota.specs[queue.name], pod_set, name):
+            yield TopologyUnsuited(flavor=name, pod_set=pod_set.name)
             continue
         for key, needed in wanted.items():
             if key[0] == name and needed > max(0, queue.available(key)):

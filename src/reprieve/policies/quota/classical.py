@@ -34,7 +34,7 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> F
     failed: dict[bool, Asked] = {}
     for borrowing in _attempts(view, domain, candidates):
         asked = Asked(candidates.refused)
-        ledger = QuotaLedger(view.queue, domain, borrowing=borrowing)
+        ledger = QuotaLedger(view.queue, domain, borrowing=borrowing, topology=view.quota.topology)
         removed = remove_until_fits(ledger, candidates, partial(_may_go, rules, asked, borrowing))
         if removed is not None:
             victims = fill_back(ledger, removed)

@@ -45,7 +45,9 @@ def cycle(policy: QuotaPolicy, known: Refusals | None = None) -> list[Plan]:
     more = first.passed_over - first.busy
     if more:
         lines = [line for line in policy.quota.lines() if line.queue.root in more]
-        plans |= _Pass(policy, known, alike, lines, everybody=True).run()
+        second = _Pass(policy, known, alike, lines, everybody=True)
+        second.earlier.places = first.earlier.places  # nodes are shared by all trees
+        plans |= second.run()
     return list(plans.values())
 
 
@@ -60,7 +62,7 @@ class _Pass:
         self._alike = alike
         self._lines = {line.queue: line for line in lines}
         self._everybody = everybody
-        self._earlier = EarlierHeads(policy.settings)
+        self.earlier = EarlierHeads(policy.settings)
         self._order = TurnOrder(_promised(self._lines.values()), fair=policy.settings.fair_sharing.enable)
         self._leading: dict[QuotaNode, WorkloadFacts] = {}
         """Who of each queue was sent last."""
@@ -82,7 +84,7 @@ class _Pass:
                     plans[plan.preemptor] = plan
             return plans
         finally:
-            self._earlier.undo()
+            self.earlier.undo()
 
     # Who has a turn
 
@@ -110,13 +112,13 @@ class _Pass:
 
     def _contender(self, facts: WorkloadFacts, *, head: bool) -> Contender:
         policy, quota = self._policy, self._policy.quota
-        pending = PendingWorkload(facts, most=facts.hold, earlier=self._earlier)
+        pending = PendingWorkload(facts, most=facts.hold, earlier=self.earlier)
         refused = self._known.get(quota, facts)
         if refused is not None:
             return Contender(facts, pending.queue, refused, None, head)
         view = policy.view(pending, quota.now)
         if not self._alike.nominate(view):
-            with self._earlier.before():
+            with self.earlier.before():
                 view.nominate(policy.nominate(view))
             self._alike.add(view)
         if not _possible(view):
@@ -128,10 +130,10 @@ class _Pass:
     def _turn(self, one: Contender) -> Plan | None:
         plan = self._decide(one.view) if one.view is not None else None
         takes = plan is not None and plan.terms.takes
-        if takes or (self._reserves(one, plan) and self._earlier.reserve(one.queue, one.assignment)):
+        if takes or (self._reserves(one, plan) and self.earlier.reserve(one.queue, one.assignment)):
             self._order.moved(one.queue)
         if one.assignment.mode != NO_FIT and not one.assignment.borrows:
-            self._earlier.stop_borrowing(one.queue)
+            self.earlier.stop_borrowing(one.queue)
         if plan is not None and plan.outcome in ("Fits", "Preempt"):
             self.busy.add(one.queue.root)
         elif not takes:
@@ -139,12 +141,14 @@ class _Pass:
         return plan
 
     def _decide(self, view: WorkloadView) -> Plan:
-        with self._earlier.turn_of(view.queue):
+        with self.earlier.turn_of(view.queue):
             plan = decide(self._policy, view, view.now)
             terms: Terms = plan.terms
             if terms.takes:
                 admitted = plan.outcome == "Fits"
-                self._earlier.take(view.queue, terms.assignment.usage, terms.gone, admitted=admitted)
+                self.earlier.take(view.queue, terms.assignment.usage, terms.gone, admitted=admitted)
+                places, gone = terms.assignment.demand.places, terms.gone.values()
+                self.earlier.places.take(self._policy.quota.topology, places, gone, terms.placed)
         return plan
 
     def _reserves(self, one: Contender, plan: Plan | None) -> bool:

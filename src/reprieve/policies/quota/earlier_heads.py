@@ -13,6 +13,7 @@ from reprieve.engine.quota_tree import Amounts, Cell, FlavorResource, QuotaNode
 from reprieve.model.names import UnitName
 from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.search import Without
+from reprieve.policies.quota.topology_turns import EarlierPlaces
 from reprieve.policies.quota.workloads import WorkloadFacts
 
 
@@ -22,6 +23,7 @@ class EarlierHeads:
     def __init__(self, settings: Settings) -> None:
         self._fair = settings.fair_sharing.enable
         self._stops_borrowing = settings.quota.stop_borrowing_after_non_borrower
+        self.places = EarlierPlaces()
         self.claimed: dict[WorkloadFacts, None] = {}
         """Their victims so far, in order."""
         self._gone: dict[QuotaNode, list[Amounts]] = {}

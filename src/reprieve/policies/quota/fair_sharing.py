@@ -95,7 +95,7 @@ class _Round:
         self._view = view
         self._domain = domain
         self._rules = rules
-        self.ledger = QuotaLedger(view.queue, domain, borrowing=True)
+        self.ledger = QuotaLedger(view.queue, domain, borrowing=True, topology=view.quota.topology)
         self.removed: list[Candidate] = []
         self.asked = Asked()
         self._refused: dict[QuotaNode, list[WorkloadFacts]] = {}

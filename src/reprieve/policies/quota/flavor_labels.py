@@ -2,7 +2,9 @@
 
 from reprieve.engine.nodes.labels import holds
 from reprieve.engine.nodes.reach import tolerates
+from reprieve.manifests.core import Node
 from reprieve.manifests.kueue import ResourceFlavor
+from reprieve.manifests.meta import Toleration
 from reprieve.manifests.pods import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 
 
@@ -34,3 +36,27 @@ def _labels_match(flavor: ResourceFlavor, spec: PodSpec) -> bool:
 
 def _says_nothing(term: NodeSelectorTerm, kept: list[NodeSelectorRequirement]) -> bool:
     return bool(term.match_expressions or term.match_fields) and not kept
+
+
+def may_run_on(node: Node, spec: PodSpec, tolerations: tuple[Toleration, ...]) -> bool:
+    """Whether a node takes pods, by its taints and by what they ask of its labels; `tolerations` are their flavor's."""
+    known = (*spec.tolerations, *tolerations)
+    for taint in node.spec.taints:
+        if taint.effect != "PreferNoSchedule" and not any(tolerates(item, taint) for item in known):
+            return False
+    labels = node.metadata.labels
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    if affinity is None or affinity.required is None:
+        return True
+    return any(_term_holds(term, node) for term in affinity.required.node_selector_terms)
+
+
+def _term_holds(term: NodeSelectorTerm, node: Node) -> bool:
+    if not term.match_expressions and not term.match_fields:
+        return False
+    named = {"metadata.name": node.name}
+    return all(holds(item, node.metadata.labels) for item in term.match_expressions) and all(
+        holds(item, named) for item in term.match_fields
+    )

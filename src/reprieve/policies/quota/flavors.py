@@ -22,6 +22,8 @@ from reprieve.manifests.pods import pod_requests
 from reprieve.model.resources import PODS
 from reprieve.policies.quota.claims import no_flavor
 from reprieve.policies.quota.flavor_labels import suits
+from reprieve.policies.quota.topology_domains import PlaceRequest
+from reprieve.policies.quota.topology_wishes import suits_topology
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
@@ -56,6 +58,8 @@ class FlavorDemand(NamedTuple):
 
     usage: Amounts
     contested: frozenset[FlavorResource]
+    places: tuple[PlaceRequest, ...] = ()
+    """What its pods ask of the topologies of flavors."""
 
     @property
     def name(self) -> str:
@@ -188,6 +192,8 @@ class FlavorAssigner:
         for item in group.flavors:
             flavor = self._world.flavors.get(item.name)
             if flavor is None or not suits(flavor, pod_set.template.spec):
+                continue
+            if not suits_topology(self._world, self._spec, pod_set, item.name):
                 continue
             if forced is not None and not forced.allows(pod_set.name, item.name, wanted):
                 continue

@@ -15,6 +15,7 @@ from reprieve.policies.quota.flavors import (
     lowest_subtree,
 )
 from reprieve.policies.quota.search import Found, Without
+from reprieve.policies.quota.topology_requests import with_topology
 from reprieve.policies.quota.view import Nomination, Sizes, WorkloadView
 
 Search = Callable[[WorkloadView, FlavorDemand], Found]
@@ -39,6 +40,7 @@ class Nominator:
 
     def _assign(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination:
         assignment = assigner.assign(sizes, self._view.forced)
+        assignment = with_topology(self._view.quota, self._view.facts.workload.spec.pod_sets, assignment)
         if not NO_FIT < assignment.mode < FIT:
             return Nomination(assignment)
         found = self._find(assignment.demand)

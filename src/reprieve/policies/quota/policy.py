@@ -33,6 +33,7 @@ from reprieve.policies.quota.fair_rules import FairRules
 from reprieve.policies.quota.flavors import FIT, NO_FIT, FlavorDemand, Forced
 from reprieve.policies.quota.nomination import Nominator
 from reprieve.policies.quota.search import Candidate, Found, Rules, Without
+from reprieve.policies.quota.topology_requests import topology_short
 from reprieve.policies.quota.view import Nomination, PendingWorkload, WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
@@ -66,8 +67,16 @@ class QuotaPolicy(BasePolicy):
         if found.found is not None and not found.found.victims:
             # Said of the tree that it was nominated over, and not of what earlier heads took of it since.
             demand = found.assignment.demand
-            view.short = [quota_short(view.queue, key, demand.usage[key]) for key in sorted(demand.contested)]
+            view.short = self._short(view, demand)
         return found
+
+    def _short(self, view: WorkloadView, demand: FlavorDemand) -> list[Claim]:
+        """What it lacks: quota, or a place."""
+        places = topology_short(self.quota, demand.places)
+        keys = sorted(demand.contested)
+        if places:  # then what is contested may be so for lack of a place alone
+            keys = [key for key in keys if demand.usage[key] > max(0, view.queue.available(key))]
+        return [*(quota_short(view.queue, key, demand.usage[key]) for key in keys), *places]
 
     def _may_take(self, view: WorkloadView) -> bool:
         """Whether earlier heads leave it what it would get, now and once their victims are gone."""
@@ -75,10 +84,19 @@ class QuotaPolicy(BasePolicy):
             view.earlier.may_borrow(view.queue, view.assignment)
             and self._enough_left(view)
             and view.earlier.leave_now(view.queue, view.assignment.usage)
+            and self._has_places(view)
         )
 
+    def _has_places(self, view: WorkloadView) -> bool:
+        """Whether its pods have a place at once, in the topologies of its flavors."""
+        found = view.earlier.places.place(self.quota.topology, view.assignment.demand.places)
+        view.placed = found or {}
+        return found is not None
+
     def _enough_left(self, view: WorkloadView) -> bool:
-        return view.earlier.leave(view.queue, view.assignment.usage, view.gone)
+        usage, places = view.assignment.usage, view.assignment.demand.places
+        enough = view.earlier.leave(view.queue, usage, view.gone)
+        return enough and view.earlier.places.leave(self.quota.topology, places, view.gone.values())
 
     def trigger(self, view: WorkloadView) -> HeldBack | None:
         if not view.earlier.may_borrow(view.queue, view.assignment):
@@ -102,7 +120,8 @@ class QuotaPolicy(BasePolicy):
     def _nominate_again(self, view: WorkloadView) -> None:
         """On the same flavors, with everybody who was claimed gone and nobody's candidate any more."""
         view.again, view.forced, view.found = True, Forced(view.assignment.by_resource), None
-        with Without(view.earlier.present()):
+        present = list(view.earlier.present())
+        with Without(present), view.earlier.places.applied(self.quota.topology, present):
             view.nominate(self.nominate(view))
 
     def rules(self, view: WorkloadView, domain: FlavorDemand) -> Rules:

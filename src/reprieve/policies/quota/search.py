@@ -9,6 +9,7 @@ from reprieve.engine.reasons import Reason
 from reprieve.policies.quota.fair_rules import FairRules
 from reprieve.policies.quota.flavors import FlavorDemand
 from reprieve.policies.quota.rules import ClassicalRules
+from reprieve.policies.quota.topology import TopologyLedger
 from reprieve.policies.quota.workloads import WorkloadFacts
 
 IN_QUEUE = "InClusterQueue"
@@ -68,16 +69,19 @@ class Found(NamedTuple):
 class QuotaLedger:
     """Does the preemptor fit in its queue while workloads leave and come back?"""
 
-    def __init__(self, queue: QuotaNode, domain: FlavorDemand, *, borrowing: bool) -> None:
+    def __init__(
+        self, queue: QuotaNode, domain: FlavorDemand, *, borrowing: bool, topology: TopologyLedger | None = None
+    ) -> None:
         self._queue = queue
         self._usage = domain.usage
         self._borrowing = borrowing
+        self._topology, self._places = topology, domain.places
         self.room_to_borrow = False
         """It would have fitted, were it allowed to borrow."""
 
     def fits(self) -> bool:
         queue = self._queue
-        if not queue.has(self._usage):
+        if not queue.has(self._usage) or (self._topology is not None and not self._topology.fits(self._places)):
             return False
         if self._borrowing or not any(queue.exceeds(flavor, amount) for flavor, amount in self._usage.items()):
             return True
@@ -85,12 +89,10 @@ class QuotaLedger:
         return False
 
     def remove(self, unit: Candidate) -> None:
-        if unit.facts.queue is not None:
-            unit.facts.queue.remove(unit.facts.usage)
+        unit.facts.leave()
 
     def give_back(self, unit: Candidate) -> None:
-        if unit.facts.queue is not None:
-            unit.facts.queue.add(unit.facts.usage)
+        unit.facts.come_back()
 
 
 class Without:
@@ -101,10 +103,8 @@ class Without:
 
     def __enter__(self) -> None:
         for facts in self._workloads:
-            if facts.queue is not None:
-                facts.queue.remove(facts.usage)
+            facts.leave()
 
     def __exit__(self, *_: object) -> None:
         for facts in reversed(self._workloads):
-            if facts.queue is not None:
-                facts.queue.add(facts.usage)
+            facts.come_back()

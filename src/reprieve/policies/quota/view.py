@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from reprieve.engine.claims import QuotaShort
+from reprieve.engine.claims import Claim
 from reprieve.engine.offers import HeldBack
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import GateOff
@@ -15,6 +15,7 @@ from reprieve.policies.quota.earlier_heads import EarlierHeads
 from reprieve.policies.quota.flavors import Assignment, Forced
 from reprieve.policies.quota.repetition import Preempted, preempted_by
 from reprieve.policies.quota.search import Found
+from reprieve.policies.quota.topology import Placed
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
@@ -60,6 +61,8 @@ class Terms(NamedTuple):
     """The victims, and those who leave already."""
     takes: bool = False
     """Whether it has its quota, or will have it once they are gone: later heads of its cycle do not get it."""
+    placed: Mapping[str, Placed] = {}
+    """Where the pods of each pod set go, if it is admitted on a topology."""
     preempted: Preempted = Preempted()
     """Whom it has then preempted in other queues."""
 
@@ -82,7 +85,8 @@ class WorkloadView:
         self.off: dict[str, GateOff] = {}
         """What it did not get because a feature gate is off, by gate."""
         self.nominated = False
-        self.short: list[QuotaShort] = []
+        self.placed: Mapping[str, Placed] = {}
+        self.short: list[Claim] = []
         """What it lacks, where nobody could make way."""
         self.found: Found | None = None
 
@@ -112,7 +116,7 @@ class WorkloadView:
         return not self.earlier.claimed.keys().isdisjoint(self.gone.values())
 
     def terms(self, *, takes: bool = False) -> Terms:
-        return Terms(self.queue, self.assignment, self.gone, takes, self._with_victims())
+        return Terms(self.queue, self.assignment, self.gone, takes, self.placed, self._with_victims())
 
     @cached_property
     def preempted(self) -> frozenset[str]:

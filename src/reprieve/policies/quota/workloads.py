@@ -12,6 +12,7 @@ from reprieve.model.names import unit_name
 from reprieve.model.resources import Resources
 from reprieve.policies.quota.annotations import disruption_cost
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION, hash_of
+from reprieve.policies.quota.topology import Places, TopologyLedger
 from reprieve.texts import quota as texts
 from reprieve.world import NEVER, microseconds
 
@@ -33,12 +34,14 @@ class WorkloadFacts:
         "hold",
         "key",
         "order_time",
+        "places",
         "pods",
         "priority",
         "queue",
         "rank",
         "requeued",
         "reserved_at",
+        "topology",
         "uid",
         "unit",
         "usage",
@@ -68,10 +71,26 @@ class WorkloadFacts:
         self.has_preempted = PREEMPTED_ANNOTATION in workload.metadata.annotations
         self.hold = _hold(workload, self.unit)
         """For so many pods of each set it has preempted, and still waits; None: it has not."""
+        self.topology: TopologyLedger | None = None
+        self.places: Places = ()
+        """Where it is, if its admission says so."""
         self.pods: tuple[object, ...] = ()
         """What its pods ask for, once somebody wanted to compare that."""
         self.rank: Order = ()
         """Its place among candidates, as long as that does not change with time."""
+
+    def leave(self) -> None:
+        """Take it out of all ledgers; until `come_back`."""
+        if self.queue is not None:
+            self.queue.remove(self.usage)
+        if self.topology is not None:
+            self.topology.move(self.places, 1)
+
+    def come_back(self) -> None:
+        if self.queue is not None:
+            self.queue.add(self.usage)
+        if self.topology is not None:
+            self.topology.move(self.places, -1)
 
     @property
     def pending(self) -> bool:

@@ -14,12 +14,14 @@ from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, l
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.kueue_annotations import boost
+from reprieve.manifests.kueue_topology import Topology
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key
 from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.census import Census
 from reprieve.policies.quota.repetition import hash_of
+from reprieve.policies.quota.topology import TopologyLedger
 from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.world import World, microseconds
 
@@ -28,6 +30,7 @@ _STRUCTURE = (
     kueue.ClusterQueue,
     kueue.Cohort,
     kueue.ResourceFlavor,
+    Topology,
     kueue.LocalQueue,
     kueue.WorkloadPriorityClass,
     PriorityClass,
@@ -66,6 +69,8 @@ class QuotaWorld:
         if changes is None or any(change.kind in _STRUCTURE for change in changes):
             return self._rebuild()
         for change in changes:
+            if self.topology is not None:
+                self.topology.follow(change)
             if change.kind is kueue.QuotaWorkload:
                 if change.old is not None:
                     self._withdraw(change.key)
@@ -84,6 +89,10 @@ class QuotaWorld:
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
         self._structure: dict[QuotaNode, int] = {}
         self._census: dict[QuotaNode, tuple[int, Census]] = {}
+        self._topologies: dict[str, Topology] = {item.name: item for item in world.all(Topology)}
+        asking = any(flavor.spec.topology_name for flavor in self.flavors.values())
+        self.topology = TopologyLedger(world, self.flavors, self._topologies) if asking else None
+        """Where the pods of flavors with a topology have room; None: no flavor has one."""
         self._plant()
         self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
         """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
@@ -114,8 +123,14 @@ class QuotaWorld:
             settle(node)
 
     def _open(self, spec: kueue.ClusterQueueSpec) -> bool:
-        named = (flavor.name for group in spec.resource_groups for flavor in group.flavors)
-        return spec.stop_policy == "None" and all(name in self.flavors for name in named)
+        named = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
+        there = spec.stop_policy == "None" and all(name in self.flavors for name in named)
+        return there and not self.missing_topologies(named)
+
+    def missing_topologies(self, flavors: Iterable[str]) -> list[str]:
+        """Topologies that these flavors name and that are not there."""
+        named = (self.flavors[name].spec.topology_name for name in flavors if name in self.flavors)
+        return [name for name in dict.fromkeys(named) if name and name not in self._topologies]
 
     # Workloads
 
@@ -127,6 +142,8 @@ class QuotaWorld:
             queue = self.queues.get(workload.status.admission.cluster_queue)
             facts = self._facts(workload, queue)
             if queue is not None:
+                if self.topology is not None:
+                    facts.topology, facts.places = self.topology, self.topology.places_of(workload)
                 self._use(queue, facts, 1)
                 self._keep(facts, self.admitted[queue.name], self.order)
         elif workload.spec.active:
@@ -158,11 +175,14 @@ class QuotaWorld:
     def _use(self, queue: QuotaNode, facts: WorkloadFacts, sign: int) -> None:
         """Who is admitted has changed in a tree."""
         (queue.add if sign > 0 else queue.remove)(facts.usage)
+        if facts.topology is not None and facts.places:
+            facts.topology.settle(facts.places, sign)
         self._stamps[queue.root] = self._stamps.get(queue.root, 0) + 1
 
-    def stamp(self, queue: QuotaNode | None) -> int:
-        """Another one whenever anything has changed for those who are admitted in a tree."""
-        return self._stamps.get(queue.root, 0) if queue is not None else 0
+    def stamp(self, queue: QuotaNode | None) -> tuple[int, int]:
+        """Another one whenever anything has changed for those who are admitted in a tree, or in topologies."""
+        places = self.topology.version if self.topology is not None else 0
+        return (self._stamps.get(queue.root, 0) if queue is not None else 0), places
 
     def census(self, root: QuotaNode) -> Census:
         """Who is admitted in a tree, counted once for all who are refused."""
@@ -230,7 +250,7 @@ class QuotaWorld:
         """A digest of what every queue and cohort uses."""
         nodes = {node for queue in self.queues.values() for node in (queue, *queue.path())}
         used = sorted((node.name, node.queue, sorted(node.usages().items())) for node in nodes)
-        return sha256(repr(used).encode()).hexdigest()
+        return sha256(repr((used, self.topology and self.topology.fingerprint())).encode()).hexdigest()
 
     def find(self, key: Key) -> WorkloadFacts | None:
         known = self._known.get(key)

@@ -10,21 +10,22 @@ What a plan does is prepared at once, all plans of a cycle together, and is assu
 take its time: each `Act` is by itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
+from reprieve.manifests.kueue_topology import assignment_data
 from reprieve.model.conditions import Said, condition_of, conditions_of, has_condition, with_conditions
 from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
-from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
+from reprieve.scheduler.quota.metrics import QuotaCounts
 from reprieve.scheduler.writes import Work
 from reprieve.stores.assumed import Arrived
 from reprieve.stores.errors import Conflict, NotFound
@@ -48,8 +49,9 @@ class Act(NamedTuple):
 class QuotaEffects:
     """Carries out the plans of a quota cycle."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, counts: QuotaCounts) -> None:
         self._context = context
+        self._counts = counts
         self._store = context.store
 
     def prepare(self, plan: Plan, decision: int = 0) -> Act:
@@ -170,6 +172,7 @@ class QuotaEffects:
             record = await self._patch(record, {"spec": {"active": False}})
         changed = await self._write_status(record, {"conditions": self._conditions(record, _evicted(victim))})
         self._context.log.told(hold, victim)
+        self._counts.preempted(hold.preemptor, victim.reason)
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
 
     async def refuse(self, plan: Plan, decision: int = 0) -> None:
@@ -287,16 +290,18 @@ def path(queue: QuotaNode) -> str:
 
 
 def _admission(terms: Terms) -> dict[str, Any]:
-    return {"clusterQueue": terms.queue.name, "podSetAssignments": list(_assignments(terms.assignment))}
+    return {"clusterQueue": terms.queue.name, "podSetAssignments": list(_assignments(terms))}
 
 
-def _assignments(assignment: Assignment) -> Any:
-    for group in assignment.pod_sets:
+def _assignments(terms: Terms) -> Iterator[dict[str, Any]]:
+    for group in terms.assignment.pod_sets:
+        placed = terms.placed.get(group.name)
         yield {
             "name": group.name,
             "count": group.size,
             "flavors": {resource: item.flavor for resource, item in group.flavors.items()},
             "resourceUsage": {name: print_amount(name, units) for name, units in group.requests.items()},
+            **({"topologyAssignment": assignment_data(placed.levels, placed.domains)} if placed is not None else {}),
         }
 
 

@@ -6,13 +6,16 @@ turn, however often it was refused: what is inadmissible does not back off.
 
 from typing import NamedTuple
 
-from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
+from reprieve.manifests.kinds import NAMESPACES, NODES, PODS, PRIORITY_CLASSES, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QuotaWorkload
+from reprieve.manifests.kueue_topology import TAS_LABEL
 from reprieve.manifests.meta import find_condition
 from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.quota.effects import QuotaEffects
+from reprieve.scheduler.quota.gauges import QuotaGauges
+from reprieve.scheduler.quota.metrics import QuotaCounts
 from reprieve.scheduler.quota.resume import resume
 from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads, most_important
 from reprieve.stores.records import Record
@@ -28,8 +31,10 @@ class QuotaLane(Lane):
         self._context = services.context
         self._queue = services.queue
         self._policy = services.policies[QuotaEntry.name].policy
-        self._effects = QuotaEffects(services.context)
-        self._admit = AdmitWorkloads(services, self._effects)
+        self._counts = QuotaCounts(services.registry, self._policy.quota)
+        self._effects = QuotaEffects(services.context, self._counts)
+        self._admit = AdmitWorkloads(services, self._effects, self._counts)
+        services.registry.register(QuotaGauges(self._policy.quota, self._admit.is_inadmissible))
         self._woken = False
 
     async def turn(self, unit: str) -> None:  # noqa: ARG002 - there is but one
@@ -44,12 +49,21 @@ class QuotaLane(Lane):
         return {name: len(waiting) for name, waiting in self._policy.quota.waiting.items()}
 
     async def react(self, seen: Seen) -> None:
+        self._counts.react(seen)
         if seen.resource == QUOTA_WORKLOADS:
             self._workload(seen)
-        elif seen.resource in (PRIORITY_CLASSES, NAMESPACES) or (
-            seen.resource.group == QUOTA_WORKLOADS.group and spec_of(seen.old) != spec_of(seen.new)
+        elif (
+            seen.resource in (PRIORITY_CLASSES, NAMESPACES)
+            or (seen.resource.group == QUOTA_WORKLOADS.group and spec_of(seen.old) != spec_of(seen.new))
+            or self._moves_places(seen)
         ):
             self._wake()
+
+    def _moves_places(self, seen: Seen) -> bool:
+        """Whether nodes of topologies may have more room, or less. What pods take is taken note of with the world."""
+        if self._policy.quota.topology is None or seen.resource not in (NODES, PODS):
+            return False
+        return seen.resource == NODES or _on_node(seen.old) != _on_node(seen.new)
 
     def _workload(self, seen: Seen) -> None:
         old, new = state_of(seen.old), state_of(seen.new)
@@ -113,6 +127,13 @@ def state_of(record: Record | None) -> QuotaState:
 def _is(workload: QuotaWorkload, kind: str, status: str = "True") -> bool:
     found = find_condition(workload.status.conditions, kind)
     return found is not None and found.status == status
+
+
+def _on_node(pod: Record | None) -> str:
+    """The node on which a pod takes room of its own."""
+    if pod is None or pod.manifest.finished or TAS_LABEL in pod.labels:
+        return ""
+    return str(pod.manifest.spec.node_name)
 
 
 def spec_of(record: Record | None) -> object:

@@ -22,6 +22,7 @@ from reprieve.policies.quota.world import QuotaWorld
 from reprieve.scheduler.assuming import AssumedObjects, taking_back
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.quota.effects import Act, QuotaEffects
+from reprieve.scheduler.quota.metrics import QuotaCounts
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.texts import events as loop
 from reprieve.texts import quota as texts
@@ -35,13 +36,14 @@ _SECOND = 1_000_000
 class AdmitWorkloads:
     """Runs quota cycles, and has their plans carried out."""
 
-    def __init__(self, services: Services, effects: QuotaEffects) -> None:
+    def __init__(self, services: Services, effects: QuotaEffects, counts: QuotaCounts) -> None:
         self._services = services
         self._policy = services.policies[QuotaEntry.name].policy
         self._queue = services.queue
         self._log = services.context.log
         self._writes = services.context.writes
         self._effects = effects
+        self._counts = counts
         self._known = Refusals()
         self._over: dict[str, None] = {}
         self._failures = 0
@@ -51,6 +53,10 @@ class AdmitWorkloads:
         """A workload asks no more: it must not hold anything."""
         if not self._services.shadow:
             self._over[unit] = None
+
+    def is_inadmissible(self, facts: WorkloadFacts) -> bool:
+        """Whether there was no quota and nobody to make way for it, and nothing has changed since."""
+        return self._known.get(self._policy.quota, facts) is not None
 
     async def turn(self) -> bool:
         """Whether another cycle may come to other plans; else the cycle waits, or is tried again."""
@@ -65,6 +71,8 @@ class AdmitWorkloads:
         if len(plans) < len(decided):
             known = Refusals()  # whoever was put off is not told yet, and has to be decided for again
         seconds = self._services.elapsed() - started
+        if decided and not self._services.shadow:
+            self._counts.attempted(seconds, admitted=any(plan.outcome == "Fits" for plan in decided))
         numbers = [self._log.decided(plan, seconds, beside=len(plans) - 1) for plan in plans]
         if self._services.shadow:
             done: list[bool | None] = [False]

@@ -87,7 +87,7 @@ _NAMES: dict[type, str] = {
         admissionChecks reclaimablePods resourceRequests accumulatedPastExecutionTimeSeconds
         accumulatedPastExexcutionTimeSeconds schedulingStats nominatedClusterNames clusterName unhealthyNodes
     """,
-    yunikorn.Partition: "placementrules nodesortpolicy statedumpfilepath userauth",
+    yunikorn.Partition: "statedumpfilepath userauth",
     yunikorn.Queue: "maxrunningapps",
     karmada.ClusterSpec: """
         apiEndpoint id secretRef impersonatorSecretRef insecureSkipTLSVerification proxyURL proxyHeader resourceModels

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from msgspec import field
 
 from reprieve.manifests.meta import Count, Model
@@ -20,7 +21,14 @@ QUEUE = "Queue"
 ROOT = "root"
 VCORE = "vcore"
 DEFAULT_DELAY_SECONDS = 30.0
+USER_INFO = "yunikorn.apache.org/user.info"
+USERNAME = "yunikorn.apache.org/username"
+EVERYBODY = "*"
+"""Where users or groups of a limit are listed: all that no other limit of that queue names."""
 
+QUEUE_NAME = re.compile(r"[a-zA-Z0-9_:#/@\-]{1,64}", re.ASCII)
+REGULAR_EXPRESSION = re.compile(r"[\^$*+?()\[{}|]")
+"""What makes a name in a filter a regular expression."""
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -92,11 +100,38 @@ class PartitionPreemption(Configuration):
     quotapreemptionenabled: bool = False
 
 
+class Filter(Configuration):
+    """Whose applications a placement rule is for; a single name may be a regular expression."""
+
+    type: str = ""
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+class PlacementRule(Configuration):
+    """One way to find the queue of an application; `parent` finds the queue above it."""
+
+    name: str
+    create: bool = False
+    filter: Filter = Filter()
+    parent: "PlacementRule | None" = None
+    value: str = ""
+
+
+class NodeSortPolicy(Configuration):
+    """Which of the nodes that have room is taken: the emptiest (`fair`) or the fullest (`binpacking`)."""
+
+    type: str = ""
+    resourceweights: dict[str, float] = {}
+
+
 class Partition(Configuration):
     name: str
     queues: tuple[Queue, ...] = ()
     limits: tuple[Limit, ...] = ()
     preemption: PartitionPreemption = PartitionPreemption()
+    placementrules: tuple[PlacementRule, ...] = ()
+    nodesortpolicy: NodeSortPolicy = NodeSortPolicy()
 
 
 class QueueConfiguration(Configuration):
@@ -131,6 +166,20 @@ def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, (int, Decimal)) else value
+
+
+class _UserInfo(msgspec.Struct):
+    """The annotation that says whose pod it is. YuniKorn writes `user`; its documentation has `username`, too."""
+
+    user: str = ""
+    username: str = ""
+    groups: tuple[str, ...] = ()
+
+
+def read_user_info(text: str) -> tuple[str, tuple[str, ...]]:
+    """A user and its groups; raises `msgspec.MsgspecError` where the text is none."""
+    info = msgspec.json.decode(text, type=_UserInfo)
+    return info.user or info.username, info.groups
 
 
 def walk(queues: tuple[Queue, ...], path: str, parent: str = "") -> Iterator[tuple[Queue, str, str]]:

@@ -10,7 +10,6 @@ from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, one_of
 from reprieve.model.resources import CPU, NOTHING, Resources, print_amount
 
-_QUEUE_NAME = re.compile(r"[a-zA-Z0-9_:#/@\-]{1,64}", re.ASCII)
 _PROPERTIES = {
     "preemption.policy": ("default", "fence", "disabled"),
     "priority.policy": ("default", "fence"),
@@ -50,7 +49,7 @@ def _check_partition(path: str, partition: yunikorn.Partition) -> Iterator[Findi
 def _check_names(path: str, queues: tuple[yunikorn.Queue, ...]) -> Iterator[Finding]:
     yield from check_unique(f"{path}.queues", [queue.name.lower() for queue in queues])
     for index, queue in enumerate(queues):
-        if not _QUEUE_NAME.fullmatch(queue.name):
+        if not yunikorn.QUEUE_NAME.fullmatch(queue.name):
             right = "allowed: 1 to 64 letters, digits, _, -, :, #, / and @"
             yield Finding(f"{path}.queues[{index}].name", found(queue.name), right)
 

@@ -61,6 +61,10 @@ class QueueEntry(Entry):
         """Whether queues decide for a pod, and law 4 would let it preempt if others left."""
         return self.policy is not None and self.takes(facts) and self.policy.may_claim(facts)
 
+    def minds_everybody(self, facts: PodFacts) -> bool:
+        """Whether whoever comes, leaves or is seen in another light may help a pod."""
+        return self.may_claim(facts) or (self.policy is not None and self.takes(facts) and self.policy.is_limited(facts))
+
     def find(self, asked: Asked) -> Preemptor | None:
         facts = self._ground.world.pods.get((asked.namespace, asked.name))
         return self._waiting(facts) if facts is not None and self.takes(facts) else None

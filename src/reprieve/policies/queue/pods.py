@@ -24,8 +24,13 @@ def _named(meta: ObjectMeta, keys: tuple[str, ...]) -> str:
     return ""
 
 
+def named_queue(meta: ObjectMeta) -> str:
+    """The queue that a pod names; empty: none."""
+    return _named(meta, _QUEUE)
+
+
 def queue_name(meta: ObjectMeta) -> str:
-    return _named(meta, _QUEUE) or DEFAULT_QUEUE
+    return named_queue(meta) or DEFAULT_QUEUE
 
 
 def stays_out(facts: PodFacts) -> bool:

@@ -40,7 +40,7 @@ from reprieve.policies.queue.leaving import leaving_enough
 from reprieve.policies.queue.rules import QueueRule, queue_rules
 from reprieve.policies.queue.search import QueueSearch
 from reprieve.policies.queue.standing import QueueStanding
-from reprieve.policies.queue.tree import QueueTree
+from reprieve.policies.queue.tree import QueueTree, limited
 from reprieve.policies.queue.view import QueueView
 from reprieve.world import PodFacts
 
@@ -82,12 +82,19 @@ class QueuePolicy(BasePolicy):
         self.sync()
         # Nominated pods of all priorities count as present.
         nodes = self._ledger.view(preemptor, priority=LOWEST, vacated=True)
-        return PodInQueueView(preemptor, self.tree.queue_of(preemptor), nodes, now)
+        view = PodInQueueView(preemptor, self.tree.queue_of(preemptor), nodes, now)
+        view.limited = limited(self.tree, preemptor)
+        return view
 
     def may_claim(self, facts: PodFacts) -> bool:
         """Law 4, if everybody else below the guarantee left."""
         self.sync()
         return laws.could_be_under_guarantee(laws.Claim(facts, self.tree.queue_of(facts)))
+
+    def is_limited(self, facts: PodFacts) -> bool:
+        """Whether limits of users or applications keep it waiting, or it has no queue."""
+        self.sync()
+        return bool(limited(self.tree, facts))
 
     def levels(self, facts: PodFacts) -> tuple[int, ...]:
         """The priority of a pod as each queue sees it, from root down to its own."""
@@ -97,7 +104,7 @@ class QueuePolicy(BasePolicy):
     # 1. Fits
 
     def fits(self, view: PodInQueueView) -> Placed | None:
-        if view.blocked or not view.nodes.fits.any():
+        if view.limited or view.blocked or not view.nodes.fits.any():
             return None
         name = self._table.names[self._ledger.best(view.facts, np.flatnonzero(view.nodes.fits))]
         return Placed(texts.pods.fits(view.unit, name), name, {view.unit: name})
@@ -105,6 +112,8 @@ class QueuePolicy(BasePolicy):
     # 2. May it preempt at all?
 
     def trigger(self, view: PodInQueueView) -> HeldBack | None:
+        if view.limited:  # nobody is preempted for that
+            return _held(view, "NotAllowed", texts.queues.limited, *view.limited)
         refusal = self._refusal(view)
         if refusal is not None:
             return refusal

@@ -7,7 +7,7 @@
    and has left): all of them.
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
    queues that may preempt by law 4 mind everybody: whoever comes may take its queue over its guarantee, whoever leaves
-   takes the own one below it.
+   takes the own one below it. So do those who wait for the limit of a user, group or queue.
 4. Of pods that are alike the first is tried for all: see `alike`.
 """
 
@@ -119,7 +119,7 @@ class PodWakeups:
         queues: QueueEntry = self._policies[QueueEntry.name]
         if happened.everybody or (happened.neighbours and minds):
             return True
-        if happened.neighbours and len(pods) == 1 and not pods[0].nominated and queues.may_claim(pods[0]):
+        if happened.neighbours and len(pods) == 1 and not pods[0].nominated and queues.minds_everybody(pods[0]):
             return True
         if not pods or not happened.freed:
             return False

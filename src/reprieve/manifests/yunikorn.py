@@ -4,7 +4,7 @@ YuniKorn writes its field names in lower case and calls cpu `vcore`; inside, it 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -15,9 +15,15 @@ from reprieve.manifests.meta import Count, Model
 from reprieve.model.resources import CPU, QuantityError, Resources
 
 CONFIG_MAP = "yunikorn-configs"
+DEFAULTS_MAP = "yunikorn-defaults"
+CONFIG_MAPS = (CONFIG_MAP, DEFAULTS_MAP)
+"""The second holds what the first leaves out."""
 QUEUES_FILE = "queues.yaml"
+POLICY_GROUP = "service.policyGroup"
+"""Says which entry of the ConfigMap holds the queues: `queues` is in `queues.yaml`."""
 QUEUE = "Queue"
 """What a queue of the configuration is called where units are named."""
+DEFAULT_PARTITION = "default"
 ROOT = "root"
 VCORE = "vcore"
 DEFAULT_DELAY_SECONDS = 30.0
@@ -89,6 +95,7 @@ class Queue(Configuration):
     childtemplate: ChildTemplate | None = None
     queues: "tuple[Queue, ...]" = ()
     limits: tuple[Limit, ...] = ()
+    maxrunningapps: Count = 0
 
     @property
     def leaf(self) -> bool:
@@ -132,6 +139,8 @@ class Partition(Configuration):
     preemption: PartitionPreemption = PartitionPreemption()
     placementrules: tuple[PlacementRule, ...] = ()
     nodesortpolicy: NodeSortPolicy = NodeSortPolicy()
+    statedumpfilepath: str = ""
+    userauth: Any = None
 
 
 class QueueConfiguration(Configuration):
@@ -147,6 +156,18 @@ class QueueConfiguration(Configuration):
     @property
     def namespace(self) -> str:
         return ""
+
+
+def used_partition(configuration: QueueConfiguration) -> Partition | None:
+    """The default partition, or else the first."""
+    named = (part for part in configuration.partitions if part.name.lower() == DEFAULT_PARTITION)
+    return next(named, next(iter(configuration.partitions), None))
+
+
+def queues_key(data: Mapping[str, str]) -> str:
+    """Which entry of a ConfigMap's data holds the queues."""
+    group = data.get(POLICY_GROUP)
+    return f"{group}.yaml" if group else QUEUES_FILE
 
 
 def with_text(data: Any) -> Any:

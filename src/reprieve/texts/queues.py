@@ -2,17 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from reprieve.engine.claims import (
-    AtLimit,
-    AtMaximum,
-    Claim,
-    GuaranteeUsed,
-    InReach,
-    NodeClaim,
-    NoGuarantee,
-    NotPlaced,
-    TooManyApplications,
-)
+from reprieve.engine.claims import AtMaximum, Claim, GuaranteeUsed, InReach, NodeClaim, NoGuarantee
+from reprieve.engine.queue_claims import AtLimit, NotPlaced, TooManyApplications
 from reprieve.manifests.yunikorn import EVERYBODY
 from reprieve.model.resources import print_amount
 from reprieve.texts.claims import amount, of_domain, on_nodes, protected

@@ -57,13 +57,12 @@ class QueueEntry(Entry):
     def takes(self, facts: PodFacts) -> bool:
         return self.policy is not None and not stays_out(facts)
 
-    def may_claim(self, facts: PodFacts) -> bool:
-        """Whether queues decide for a pod, and law 4 would let it preempt if others left."""
-        return self.policy is not None and self.takes(facts) and self.policy.may_claim(facts)
-
     def minds_everybody(self, facts: PodFacts) -> bool:
-        """Whether whoever comes, leaves or is seen in another light may help a pod."""
-        return self.may_claim(facts) or (self.policy is not None and self.takes(facts) and self.policy.is_limited(facts))
+        """Whether whoever comes, leaves or is seen in another light may help a pod: where law 4 would let it preempt if
+        others left, and where there is a limit that it may wait for."""
+        if self.policy is None or not self.takes(facts):
+            return False
+        return self.policy.may_claim(facts) or self.policy.may_be_limited(facts)
 
     def find(self, asked: Asked) -> Preemptor | None:
         facts = self._ground.world.pods.get((asked.namespace, asked.name))

@@ -3,8 +3,8 @@
 1. Rules are tried as they are written; the first that gives a queue decides. Where none does, its pods are refused.
 2. `provided` gives the queue that the pod names, `user` one named after its user, `tag` one named after its namespace
    (`namespace`) or what that names as its parent queue (`namespace.parentqueue`), `fixed` the one that it says.
-3. A name that begins with `root.` is whole. Any other one is a queue below the one that the rule's parent rule gives, or
-   below root; a dot in it is written `_dot_`, but in that of a `fixed` rule.
+3. A name that begins with `root.` is whole. Any other one is a queue below the one that the rule's parent rule gives,
+   or below root; a dot in it is written `_dot_`, but in that of a `fixed` rule.
 4. A queue that is not configured is made only by a rule that may `create`. It is never made below a leaf, and nobody
    goes to a queue that has queues below it. A parent rule that gives a leaf ends the search.
 5. A rule with a filter is for some users only, or for all but these.
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from reprieve.engine.claims import RuleMissed
+from reprieve.engine.queue_claims import RuleMissed
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.yunikorn import QUEUE_NAME, REGULAR_EXPRESSION, ROOT, Filter, PlacementRule
 from reprieve.policies.queue.pods import named_queue

@@ -91,10 +91,10 @@ class QueuePolicy(BasePolicy):
         self.sync()
         return laws.could_be_under_guarantee(laws.Claim(facts, self.tree.queue_of(facts)))
 
-    def is_limited(self, facts: PodFacts) -> bool:
-        """Whether limits of users or applications keep it waiting, or it has no queue."""
+    def may_be_limited(self, facts: PodFacts) -> bool:
+        """Whether limits of users or applications could keep it waiting, whatever is used of them now."""
         self.sync()
-        return bool(limited(self.tree, facts))
+        return bool(self.tree.limits and self.tree.limits.bounds(facts, self.tree.queue_of(facts).names))
 
     def levels(self, facts: PodFacts) -> tuple[int, ...]:
         """The priority of a pod as each queue sees it, from root down to its own."""

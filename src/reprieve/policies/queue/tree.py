@@ -2,8 +2,8 @@
 
 1. What a queue says of itself counts for it alone, but `disabled`: that holds below it until a queue says otherwise.
    On root neither a fence nor `disabled` has an effect.
-2. Placement rules say which queue a pod goes to (`placement`), else it names one. One that is not configured is made for
-   it; it gets what the nearest template above it says. Queues made on the way there get nothing.
+2. Placement rules say which queue a pod goes to (`placement`), else it names one. One that is not configured is made
+   for it; it gets what the nearest template above it says. Queues made on the way there get nothing.
 3. What no rule gives a queue to and runs all the same counts in `root.@recovery@`, for which nothing is configured.
 4. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
 """
@@ -11,9 +11,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from reprieve.engine.claims import Claim, NotPlaced
+from reprieve.engine.claims import Claim
+from reprieve.engine.queue_claims import NotPlaced
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.yunikorn import (
+    DEFAULT_PARTITION,
     ROOT,
     Bounds,
     ChildTemplate,
@@ -22,6 +24,7 @@ from reprieve.manifests.yunikorn import (
     QueueConfiguration,
     parse_duration,
     preemption_delay,
+    used_partition,
 )
 from reprieve.model.resources import Resources
 from reprieve.policies.queue.placement import PARENT_QUEUE, Placement, Unplaced
@@ -29,7 +32,6 @@ from reprieve.policies.queue.pods import Applications, held, queue_name, stays_o
 from reprieve.policies.queue.user_limits import UserLimits
 from reprieve.world import Change, PodFacts, World
 
-DEFAULT_PARTITION = "default"
 RECOVERY = f"{ROOT}.@recovery@"
 """Where pods count that run, and that no placement rule gives a queue to."""
 _MOST = 2**31
@@ -219,9 +221,8 @@ class QueueTree:
 def _partition(world: World) -> Partition:
     """The default partition, or else the first."""
     configuration: QueueConfiguration | None = next(iter(world.all(QueueConfiguration)), None)
-    partitions = configuration.partitions if configuration else ()
-    named = [partition for partition in partitions if partition.name.lower() == DEFAULT_PARTITION]
-    return (*named, *partitions, Partition(name=DEFAULT_PARTITION))[0]
+    used = used_partition(configuration) if configuration is not None else None
+    return used or Partition(name=DEFAULT_PARTITION)
 
 
 def below(queue: QueueNode) -> Iterator[QueueNode]:

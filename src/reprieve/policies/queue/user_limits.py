@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from reprieve.engine.claims import AtLimit, TooManyApplications
+from reprieve.engine.queue_claims import AtLimit, TooManyApplications
 from reprieve.manifests.yunikorn import EVERYBODY, Limit
 from reprieve.model.names import Key
 from reprieve.model.resources import NOTHING, Resources

@@ -42,5 +42,3 @@ def _read(text: str) -> User:
 @lru_cache(maxsize=4096)
 def _alone(name: str) -> User:
     return User(name, (name,))
-
-

@@ -6,8 +6,8 @@ of which all but the first few say what was said before.
 1. Who was refused, and is alike to others, sleeps beside them. What could help wakes the oldest of them: it leads.
 2. It is refused again: so would be the others, which sleep on. Whatever else comes of its turn (a place, a nomination,
    a wait that has an end, a failure, or that it is gone), the next one leads, before anybody less important has a turn.
-3. Alike are pods that the search cannot tell apart, and that have the same policy, queue, application, user and namespace; not those
-   that mind the pods around them, or that were promised a place.
+3. Alike are pods that the search cannot tell apart, and that have the same policy, queue, application, user and
+   namespace; not those that mind the pods around them, or that were promised a place.
 """
 
 from collections.abc import Callable

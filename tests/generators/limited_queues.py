@@ -30,8 +30,7 @@ def _limited(random: Random, queue: Dict) -> Dict:
     limits = []
     for which, names in (("users", list(USERS)), ("groups", ["dev", "ops", "all", "guests"])):
         random.shuffle(names)
-        for name in names[: random.choice([0, 0, 1, 2])]:
-            limits.append({which: [name], **_bound(random)})
+        limits += [{which: [name], **_bound(random)} for name in names[: random.choice([0, 0, 1, 2])]]
         if random.random() < 0.3 and (which == "users" or any("groups" in limit for limit in limits)):
             limits.append({which: ["*"], **_bound(random)})
     more: Dict = {"limits": limits} if limits else {}

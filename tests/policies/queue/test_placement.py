@@ -140,8 +140,8 @@ def test_who_has_no_queue_is_told_what_came_of_each_rule() -> None:
     said = plan([made, node("n1"), asking("root.b", "sue")], now=NOW).decisions[0]
     assert said.outcome == "Unschedulable"
     assert said.message == (
-        "Pod/default/ask is unschedulable: no placement rule gives it a queue (provided: root.b does not exist, and the "
-        "rule creates none; user: root.sue does not exist, and the rule creates none)."
+        "Pod/default/ask is unschedulable: no placement rule gives it a queue (provided: root.b does not exist, and "
+        "the rule creates none; user: root.sue does not exist, and the rule creates none)."
     )
 
 

@@ -90,6 +90,11 @@ class Applications:
         first = self._first.get(application(facts))
         return first is not None and first.key == facts.key
 
+    def since(self, facts: PodFacts) -> int:
+        """When the first pod of a pod's application was made; without one, when the pod was."""
+        first = self._first.get(application(facts))
+        return facts.created if first is None else min(first.created, facts.created)
+
     def put(self, facts: PodFacts) -> set[str]:
         """A pod is there; tells the nodes of those who lead now, or no longer do."""
         name = application(facts)

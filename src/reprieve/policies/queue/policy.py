@@ -37,6 +37,7 @@ from reprieve.policies.queue.candidates import QueueCandidates
 from reprieve.policies.queue.claims import QueueObstacles, above_guarantee, at_maximum
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.leaving import leaving_enough
+from reprieve.policies.queue.order import Turn, TurnOrder
 from reprieve.policies.queue.rules import QueueRule, queue_rules
 from reprieve.policies.queue.search import QueueSearch
 from reprieve.policies.queue.standing import QueueStanding
@@ -68,6 +69,7 @@ class QueuePolicy(BasePolicy):
         self._ledger = ledger
         self._table = ledger.table
         self.columns = QueueColumns(ledger.table)
+        self._order = TurnOrder(ledger.world)
 
     @property
     def tree(self) -> QueueTree:
@@ -96,10 +98,10 @@ class QueuePolicy(BasePolicy):
         self.sync()
         return bool(self.tree.limits and self.tree.limits.bounds(facts, self.tree.queue_of(facts).names))
 
-    def levels(self, facts: PodFacts) -> tuple[int, ...]:
-        """The priority of a pod as each queue sees it, from root down to its own."""
+    def turn(self, facts: PodFacts) -> Turn:
+        """Where a pod stands among those who wait."""
         self.sync()
-        return tuple(reversed(laws.priorities(facts.priority, self.tree.queue_of(facts))))
+        return self._order.turn(self.tree, facts)
 
     # 1. Fits
 

@@ -29,11 +29,12 @@ from reprieve.manifests.yunikorn import (
 from reprieve.model.resources import Resources
 from reprieve.policies.queue.placement import PARENT_QUEUE, Placement, Unplaced
 from reprieve.policies.queue.pods import Applications, held, queue_name, stays_out
-from reprieve.policies.queue.user_limits import UserLimits
+from reprieve.policies.queue.user_limits import UserLimits, counted_application
 from reprieve.world import Change, PodFacts, World
 
 RECOVERY = f"{ROOT}.@recovery@"
 """Where pods count that run, and that no placement rule gives a queue to."""
+_SORT_PRIORITY = "application.sort.priority"
 _MOST = 2**31
 """Priorities are numbers of 32 bits; larger offsets mean no more."""
 
@@ -66,6 +67,14 @@ class QueueNode:
         self.delay = preemption_delay(properties)
         """Seconds that a request in it waits before it may preempt."""
         self.quota_delay = max(0.0, parse_duration(properties.get("quota.preemption.delay", "")) or 0.0)
+        self.fair = properties.get("application.sort.policy", "").lower() == "fair"
+        """Whether applications in it take turns by what they have; else by their age."""
+        self.by_application: dict[str, dict[str, int]] = {}
+        """What each application has, where they do."""
+        above = parent.most if parent is not None else {}
+        own = bounds.max or {}
+        self.most = {**above, **{name: min(units, above.get(name, units)) for name, units in own.items()}}
+        """The smallest maximum of each resource, from the queue up."""
         self.offset = _integer(properties.get("priority.offset", "0"))
         self.priority_fence = properties.get("priority.policy", "").lower() == "fence"
 
@@ -84,6 +93,10 @@ class QueueNode:
                 node.used[name] = node.used.get(name, 0) + sign * units
                 if not facts.pod.terminating:
                     node.kept[name] = node.kept.get(name, 0) + sign * units
+        if self.fair:
+            has = self.by_application.setdefault(counted_application(facts), {})
+            for name, units in held(facts).items():
+                has[name] = has.get(name, 0) + sign * units
 
     def promised_to(self, others_than: PodFacts) -> Resources:
         """What is promised to other pods: as good as used for those who come after."""
@@ -118,6 +131,7 @@ class QueueTree:
         rules = partition.placementrules
         self._placement = Placement(rules, self._configured.get, world) if rules else None
         named = [queue for queue in partition.queues if queue.name.lower() == ROOT]
+        self.priorities_last = bool(named) and named[0].properties.get(_SORT_PRIORITY, "").lower() == "disabled"
         self._of_partition = partition.limits
         self.root = self._plant(named[0] if named else Queue(name=ROOT, queues=partition.queues), None)
         self.applications = Applications()

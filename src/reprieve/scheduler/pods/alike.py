@@ -18,7 +18,7 @@ from reprieve.policies.queue.pods import application, queue_name, required_node
 from reprieve.policies.queue.users import user_of
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
-from reprieve.scheduler.scheduling_queue import Age, SchedulingQueue
+from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.world import PodFacts
 
 
@@ -27,7 +27,7 @@ class Alike:
 
     def __init__(self, what: object) -> None:
         self.what = what
-        self.asleep: dict[str, Age] = {}
+        self.asleep: dict[str, tuple[int, str]] = {}
         self.leader = ""
 
 

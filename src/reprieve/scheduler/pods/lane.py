@@ -56,6 +56,7 @@ class PodLane(Lane):
         self._queue = services.queue
         self._history = services.context.log.history
         self._pending = PendingUnits(services.policies, services.names)
+        self._queue.stand_by(self._pending.rank)
         room = NodeRoom(services.policies, services.context.clock)
         evictions = self._evictions = PodEvictions(services.context, services.policies.respects_budgets)
         effects = PodEffects(services.context, evictions)
@@ -111,6 +112,8 @@ class PodLane(Lane):
         self._placed.clear()
         for unit in self._wakeups.next_in_line():
             self._push(unit)
+        if self._wakeups.something:
+            self._queue.somebody_has_less()
 
     def _push(self, unit: str) -> None:
         if unit in self._pending:

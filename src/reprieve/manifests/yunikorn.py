@@ -29,6 +29,8 @@ VCORE = "vcore"
 DEFAULT_DELAY_SECONDS = 30.0
 USER_INFO = "yunikorn.apache.org/user.info"
 USERNAME = "yunikorn.apache.org/username"
+TASK_GROUPS = "yunikorn.apache.org/task-groups"
+TASK_GROUP_NAME = "yunikorn.apache.org/task-group-name"
 EVERYBODY = "*"
 """Where users or groups of a limit are listed: all that no other limit of that queue names."""
 
@@ -164,9 +166,9 @@ def used_partition(configuration: QueueConfiguration) -> Partition | None:
     return next(named, next(iter(configuration.partitions), None))
 
 
-def queues_key(data: Mapping[str, str]) -> str:
-    """Which entry of a ConfigMap's data holds the queues."""
-    group = data.get(POLICY_GROUP)
+def queues_key(*data: Mapping[str, str]) -> str:
+    """Which entry of a ConfigMap's data holds the queues, by the first that says so: its own, then the defaults."""
+    group = next((each[POLICY_GROUP] for each in data if each.get(POLICY_GROUP)), "")
     return f"{group}.yaml" if group else QUEUES_FILE
 
 

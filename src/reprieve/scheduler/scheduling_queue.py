@@ -26,8 +26,9 @@ LONGEST_UNSCHEDULABLE = 300.0
 _SLACK = 64
 
 QueuePart = Literal["active", "backOff", "unschedulable", "working"]
-Age = tuple[int, int, int, str]
-"""What decides before it, when a unit was made, and its name: what tells units of one rank apart, as in a plan."""
+Age = tuple[int, str] | tuple[int, int, int, str]
+"""When a unit was made, and its name: what tells units of one rank apart, as in a plan. Before that may stand two
+numbers that decide first, the less the earlier."""
 Standing = tuple[Rank, Age, Hashable]
 """A unit's rank and age, and the line that it stands in (None: in none)."""
 
@@ -256,7 +257,7 @@ class SchedulingQueue:
             case "unschedulable":
                 return min(entry.until, entry.entered + LONGEST_UNSCHEDULABLE), entry.rank
             case _:
-                return (entry.rank, *(entry.age or (entry.entered,)))
+                return (entry.rank, *_in_full(entry.age)) if entry.age is not None else (entry.rank, entry.entered)
 
     def _first(self, part: QueuePart) -> Ticket | None:
         heap = self._heaps[part]
@@ -267,6 +268,10 @@ class SchedulingQueue:
     def _live(self, ticket: Ticket, part: QueuePart) -> bool:
         entry = self._entries.get(ticket.key)
         return entry is not None and entry.number == ticket.number and entry.part == part
+
+
+def _in_full(age: Age) -> tuple[int, int, int, str]:
+    return (age[0], 0, age[0], age[1]) if len(age) == 2 else age
 
 
 _KEPT: tuple[QueuePart, ...] = ("backOff", "unschedulable")

@@ -52,6 +52,11 @@ def configuration_accepted(partitions: Sequence[str]) -> str:
     return f"The queue configuration is in use, for {listed(partitions)}"
 
 
+def configuration_in_part(unused: Sequence[str]) -> str:
+    """Each names its field, as `reprieve check` does."""
+    return f"Some of the queue configuration has no effect here: {'; '.join(unused)}"
+
+
 def found_pending(unit: str) -> str:
     return f"{unit} waits to be scheduled"
 

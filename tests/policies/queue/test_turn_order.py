@@ -52,7 +52,8 @@ def test_priority_decides_before_shares() -> None:
 
 @pytest.mark.parametrize("policy", ["fifo", "FIFO", "stateaware", None])
 def test_by_age_the_oldest_application_goes_first_with_all_it_asks_for(policy: str | None) -> None:
-    made = queues(tree("a", **({"application_sort_policy": policy} if policy else {})))
+    more: Dict = {"application_sort_policy": policy} if policy else {}
+    made = queues(tree("a", **more))
     first = pods("root.a", 2, name="x", app="x", minutes=60)
     second = pods("root.a", 2, name="y", app="y", minutes=50)
     late = pods("root.a", 1, name="x-late", app="x", minutes=10)

@@ -35,7 +35,7 @@ def check(configuration: yunikorn.QueueConfiguration, _: Neighbours) -> Iterator
     used = yunikorn.used_partition(configuration)
     for index, partition in enumerate(configuration.partitions):
         yield from _check_partition(f"$.partitions[{index}]", partition)
-        if partition is not used and used is not None:
+        if used is not None and partition.name.lower() != used.name.lower():
             instead = f"only the partition {used.name} is used"
             yield Finding(f"$.partitions[{index}]", "no effect", instead, severity="warning")
 
@@ -79,7 +79,7 @@ def _check_queue(path: str, queue: yunikorn.Queue, *, root: bool = False) -> Ite
         yield from _check_properties(f"{place}.properties", queue.childtemplate.properties, leaf=True, root=False)
         yield from _check_bounds(f"{place}.resources", queue.childtemplate.resources)
     yield from check_limits(f"{path}.limits", queue.limits)
-    yield from without_effect.of_queue(path, queue)
+    yield from without_effect.of_queue(path, queue, root=root)
     yield from _check_names(path, queue.queues)
     for index, child in enumerate(queue.queues):
         yield from _check_queue(f"{path}.queues[{index}]", child)

@@ -39,7 +39,7 @@ def check_limits(path: str, limits: tuple[yunikorn.Limit, ...]) -> Iterator[Find
         if not limit.users and not limit.groups:
             yield Finding(place, "names neither users nor groups", "allowed: at least one of them")
         if not any((limit.maxresources or {}).values()) and not limit.maxapplications:
-            yield Finding(place, "limits nothing", "allowed: maxresources above 0, maxapplications, or both")
+            yield Finding(place, "limits nothing", "allowed: maxresources, maxapplications, or both")
         for which in _NAMES:
             yield from _check_names(f"{place}.{which}", which, getattr(limit, which))
             for name in dict.fromkeys(getattr(limit, which)):

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from reprieve.manifests import yunikorn
 from reprieve.manifests.core import ConfigMap
-from reprieve.manifests.problems import Finding, join_path
+from reprieve.manifests.meta import ObjectMeta
+from reprieve.manifests.problems import Finding, found, join_path
 
 _FREE = ("", yunikorn.EVERYBODY)
 """Access lists that keep nobody out, or are not there."""
@@ -18,7 +21,7 @@ def of_partition(path: str, partition: yunikorn.Partition) -> Iterator[Finding]:
         yield _none(f"{path}.userauth", "users are whom a pod's annotation or label names")
 
 
-def of_queue(path: str, queue: yunikorn.Queue) -> Iterator[Finding]:
+def of_queue(path: str, queue: yunikorn.Queue, *, root: bool) -> Iterator[Finding]:
     for name in ("submitacl", "adminacl"):
         if getattr(queue, name).strip() not in _FREE:
             yield _none(f"{path}.{name}", "whoever may create pods may use every queue")
@@ -27,6 +30,9 @@ def of_queue(path: str, queue: yunikorn.Queue) -> Iterator[Finding]:
     if not queue.leaf and "application.sort.policy" in queue.properties:
         place = join_path(f"{path}.properties", "application.sort.policy")
         yield _none(place, "queues below it take turns by their shares; only leaves sort applications")
+    if not root and "application.sort.priority" in queue.properties:
+        place = join_path(f"{path}.properties", "application.sort.priority")
+        yield _none(place, "only root says whether priorities decide first")
 
 
 def of_config_map(config_map: ConfigMap) -> Iterator[Finding]:
@@ -37,6 +43,21 @@ def of_config_map(config_map: ConfigMap) -> Iterator[Finding]:
     for name in config_map.data:
         if name not in _READ and name != text:
             yield _none(join_path("$.data", name), "only the queues, and which of them, are read from here")
+
+
+def of_pod(meta: ObjectMeta) -> Iterator[Finding]:
+    """YuniKorn's annotations of pods."""
+    for name in (yunikorn.TASK_GROUPS, yunikorn.TASK_GROUP_NAME):
+        if name in meta.annotations:
+            yield _none(join_path("$.metadata.annotations", name), "each pod starts alone; a PodGroup makes a gang")
+    said = meta.annotations.get(yunikorn.USER_INFO)
+    if said:
+        try:
+            yunikorn.read_user_info(said)
+        except msgspec.MsgspecError:
+            right = 'allowed: JSON such as {"user": "sue", "groups": ["dev"]}; it counts as user nobody'
+            place = join_path("$.metadata.annotations", yunikorn.USER_INFO)
+            yield Finding(place, found(said), right, severity="warning")
 
 
 def _none(path: str, instead: str) -> Finding:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from reprieve import texts
+from reprieve.engine.arrays import Ints
 from reprieve.engine.claims import Claim
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NodeLedger
@@ -28,8 +29,9 @@ from reprieve.engine.nodes.obstacles import without_asking
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Remark
 from reprieve.engine.preemption import BasePolicy
-from reprieve.engine.reasons import Because, NobodyAsked, QueueLaw, Reason
+from reprieve.engine.reasons import Because, NobodyAsked, NoTaskGroups, QueueLaw, Reason
 from reprieve.engine.steps import Criterion
+from reprieve.manifests.yunikorn import TASK_GROUPS
 from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import group_counts_for_nothing
 from reprieve.policies.queue import laws
@@ -108,8 +110,15 @@ class QueuePolicy(BasePolicy):
     def fits(self, view: PodInQueueView) -> Placed | None:
         if view.limited or view.blocked or not view.nodes.fits.any():
             return None
-        name = self._table.names[self._ledger.best(view.facts, np.flatnonzero(view.nodes.fits))]
+        name = self._table.names[self._best(view.facts, np.flatnonzero(view.nodes.fits))]
         return Placed(texts.pods.fits(view.unit, name), name, {view.unit: name})
+
+    def _best(self, facts: PodFacts, nodes: Ints) -> int:
+        """The node it is nominated to; else as the partition sorts nodes, or by score."""
+        order = self.tree.node_order
+        if order is None or self._ledger.index(facts.nominated) in nodes:
+            return self._ledger.best(facts, nodes)
+        return order.best(self._table, nodes)
 
     # 2. May it preempt at all?
 
@@ -193,7 +202,9 @@ class QueuePolicy(BasePolicy):
         return found
 
     def remarks(self, view: PodInQueueView, told: Told) -> list[Remark]:  # noqa: ARG002 - whatever the outcome
-        return group_counts_for_nothing(view.facts, self._ledger.settings)
+        said = group_counts_for_nothing(view.facts, self._ledger.settings)
+        named = TASK_GROUPS in view.facts.pod.metadata.annotations
+        return [*said, texts.remarks.no_task_groups(NoTaskGroups(view.unit))] if named else said
 
     # Explanations
 

@@ -26,7 +26,8 @@ from reprieve.manifests.yunikorn import (
     preemption_delay,
     used_partition,
 )
-from reprieve.model.resources import Resources
+from reprieve.model.resources import NOTHING, Resources
+from reprieve.policies.queue.node_order import node_order
 from reprieve.policies.queue.placement import PARENT_QUEUE, Placement, Unplaced
 from reprieve.policies.queue.pods import Applications, held, queue_name, stays_out
 from reprieve.policies.queue.user_limits import UserLimits, counted_application
@@ -71,9 +72,9 @@ class QueueNode:
         """Whether applications in it take turns by what they have; else by their age."""
         self.by_application: dict[str, dict[str, int]] = {}
         """What each application has, where they do."""
-        above = parent.most if parent is not None else {}
-        own = bounds.max or {}
-        self.most = {**above, **{name: min(units, above.get(name, units)) for name, units in own.items()}}
+        above: dict[str, int] = parent.most if parent is not None else {}
+        own = {name: min(units, above.get(name, units)) for name, units in (bounds.max or NOTHING).items()}
+        self.most: dict[str, int] = {**above, **own}
         """The smallest maximum of each resource, from the queue up."""
         self.offset = _integer(properties.get("priority.offset", "0"))
         self.priority_fence = properties.get("priority.policy", "").lower() == "fence"
@@ -126,6 +127,7 @@ class QueueTree:
         self._by_name: dict[str, QueueNode] = {}
         self.changed: set[int] = set()
         """Numbers of the queues whose use has changed since somebody last emptied this."""
+        self.node_order = node_order(partition.nodesortpolicy)
         self.limits = UserLimits()
         self._configured: dict[str, Literal["leaf", "parent"]] = {ROOT: "parent"}
         rules = partition.placementrules
@@ -194,7 +196,7 @@ class QueueTree:
         if change.kind is not Namespace or self._placement is None:
             return False
         old, new = (item.metadata.annotations if item is not None else {} for item in (change.old, change.new))
-        return old.get(PARENT_QUEUE) != new.get(PARENT_QUEUE)
+        return bool(old.get(PARENT_QUEUE) != new.get(PARENT_QUEUE))
 
     def follow(self, change: Change) -> set[str]:
         """A pod has changed; tells the nodes on which somebody else became the first of its application, or ceased."""

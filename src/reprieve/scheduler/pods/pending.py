@@ -113,8 +113,8 @@ class PendingUnits:
         return self._groups.priority_of(pods) if pods else 0
 
     def rank(self, unit: str) -> tuple[Rank, Age, Hashable]:
-        """By what it is taken from the queue, as in a plan: its priority as its queues see it, what these have, then when
-        the first of its pods was made. And the line that it stands in, with others whose queues have as much."""
+        """By what it is taken from the queue, as in a plan: its priority as its queues see it, what these have, then
+        when the first of its pods was made. And the line that it stands in, with others whose queues have as much."""
         pods = self.pods(unit)
         created = min((facts.created for facts in pods), default=0)
         if not pods or kind_of(unit) != "Pod":

@@ -20,7 +20,7 @@ from reprieve.manifests.kinds import (
 )
 from reprieve.manifests.problems import ReprieveError
 from reprieve.manifests.resource import Resource
-from reprieve.manifests.yunikorn import CONFIG_MAP
+from reprieve.manifests.yunikorn import CONFIG_MAPS as OF_QUEUES
 from reprieve.stores.api.selectors import select
 from reprieve.stores.errors import Forbidden, StoreError, Unauthorized
 from reprieve.stores.kubernetes.access import Access, open_access
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _NO_LIMIT = RateLimit(0, 1)
 _PREEMPTED = "reason=Preempted"
-_ONLY = {CONFIG_MAPS: f"metadata.name={CONFIG_MAP}", EVENTS: _PREEMPTED}
+_ONLY = {CONFIG_MAPS: tuple(f"metadata.name={name}" for name in OF_QUEUES), EVENTS: (_PREEMPTED,)}
 """Of some kinds there are many that no decision reads."""
 _GATES = {POD_GROUPS: "GenericWorkload", COMPOSITE_POD_GROUPS: "CompositePodGroup"}
 
@@ -91,7 +91,8 @@ async def _take(kubeconfig: str | None, context: str | None, resources: list[Res
 async def _read(store: "KubernetesStore", access: Access, resources: list[Resource]) -> Snapshot:
     versions = {resource: await store.discovery.api_version(resource) for resource in resources}
     served = [resource for resource, version in versions.items() if version is not None]
-    listings = await asyncio.gather(*(store.list(each, fields=_ONLY.get(each, "")) for each in served))
+    asked = [(each, fields) for each in served for fields in _ONLY.get(each, ("",))]
+    listings = await asyncio.gather(*(store.list(each, fields=fields) for each, fields in asked))
     records = [record for listing in listings for record in listing.records]
     absent = tuple(resource for resource in resources if versions[resource] is None)
     forbidden = tuple(each for each in served if each in store.forbidden)

@@ -224,6 +224,12 @@ class MemberLeftOut(Reason, frozen=True):
     claim: NotHonoured
 
 
+class NoTaskGroups(Reason, frozen=True):
+    """A pod names YuniKorn's task groups, and is decided for alone."""
+
+    pod: UnitName
+
+
 class MissingClass(Reason, frozen=True):
     """Nodes are left out of preemption: pods there name a priority class that does not exist."""
 

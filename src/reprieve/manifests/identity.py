@@ -37,6 +37,10 @@ class LoadedObject(msgspec.Struct, frozen=True, gc=False):
         return group_of(getattr(self.manifest, "api_version", "")), self.unit
 
 
+QUEUES_KEY = ("", written_name(QUEUES.kind, "", QUEUES_FILE))
+"""Of the queues there is one configuration, wherever it stands."""
+
+
 def reader_of(api_version: Any, kind: Any) -> Reader | None:
     return READERS.get((api_version, kind)) if isinstance(api_version, str) and isinstance(kind, str) else None
 

@@ -101,6 +101,8 @@ class _Loader:
         self._seen: dict[tuple[str, str], Origin] = {}
         self._last: Reader | None = None
         self._names = 0
+        self._config_maps: list[tuple[ConfigMap, LoadedObject]] = []
+        """YuniKorn's, which are looked into once all are there: one has what another leaves out."""
 
     def read(self, documents: Iterable[Document]) -> Loaded:
         with no_garbage_collection():
@@ -112,6 +114,7 @@ class _Loader:
                     self._document(document)
                 except RecursionError:
                     self._syntax(document.origin, SyntaxProblem("nested too deeply"))
+            self._configurations()
         told(Reading("", len(self.loaded.entries)))
         self.loaded.problems = self.loaded.sources.located(self.loaded.problems)
         return self.loaded
@@ -258,8 +261,10 @@ class _Loader:
         entry = LoadedObject(reader.internal(written), written, origin)
         first = self._is_first(entry, "$.metadata.name")
         self.loaded.entries.append(entry)
-        if first and type(written) is ConfigMap and written.name == yunikorn.CONFIG_MAP:
-            self._queues(written, entry)
+        if first and type(written) is ConfigMap and written.name in yunikorn.CONFIG_MAPS:
+            self._config_maps.append((written, entry))
+            if yunikorn.QUEUES_FILE in written.data and written.name == yunikorn.CONFIG_MAP:
+                self._seen.setdefault(identity.QUEUES_KEY, origin)
 
     def _generated(self, base: str) -> str:
         """A name as a server would give one, but the same each time."""
@@ -273,12 +278,22 @@ class _Loader:
             self._report(entry.origin, entry.unit, [finding], "admission")
         return first is entry.origin
 
-    def _queues(self, config_map: ConfigMap, entry: LoadedObject) -> None:
+    def _configurations(self) -> None:
+        """The queues in YuniKorn's ConfigMaps; where those of its users say nothing, the defaults do."""
+        defaults = [each for each in self._config_maps if each[0].name == yunikorn.DEFAULTS_MAP][:1]
+        own = [each for each in self._config_maps if each[0].name == yunikorn.CONFIG_MAP]
+        keys = [yunikorn.queues_key(*(each[0].data for each in (one, *defaults))) for one in own]
+        said = [(*each, key) for each, key in zip(own, keys, strict=True) if key in each[0].data]
+        group = [*own[:1], *defaults]
+        if not said and defaults:
+            said = [(*defaults[0], yunikorn.queues_key(*(each[0].data for each in group)))]
+        for config_map, entry, key in said:
+            if key in config_map.data:
+                self._queues(config_map.data[key], key, entry)
+
+    def _queues(self, text: str, key: str, entry: LoadedObject) -> None:
         """The queue configuration inside YuniKorn's ConfigMap, with its mistakes named from the outside."""
-        text = config_map.data.get(yunikorn.QUEUES_FILE)
-        if text is None:
-            return None
-        place = join_path("$.data", yunikorn.QUEUES_FILE)
+        place = join_path("$.data", key)
         inner = _Loader(self._minds)
         inner._seen = self._seen
         for data in [data for data in read_yaml(text) if data is not None][:1]:

@@ -2,7 +2,7 @@
 
 from msgspec import inspect
 
-from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, storage, yunikorn
+from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, storage
 
 _NAMES: dict[type, str] = {
     meta.ObjectMeta: "generation finalizers managedFields selfLink",
@@ -87,8 +87,6 @@ _NAMES: dict[type, str] = {
         admissionChecks reclaimablePods resourceRequests accumulatedPastExecutionTimeSeconds
         accumulatedPastExexcutionTimeSeconds schedulingStats nominatedClusterNames clusterName unhealthyNodes
     """,
-    yunikorn.Partition: "placementrules nodesortpolicy statedumpfilepath userauth",
-    yunikorn.Queue: "maxrunningapps",
     karmada.ClusterSpec: """
         apiEndpoint id secretRef impersonatorSecretRef insecureSkipTLSVerification proxyURL proxyHeader resourceModels
     """,

@@ -4,23 +4,39 @@ YuniKorn writes its field names in lower case and calls cpu `vcore`; inside, it 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from msgspec import field
 
 from reprieve.manifests.meta import Count, Model
 from reprieve.model.resources import CPU, QuantityError, Resources
 
 CONFIG_MAP = "yunikorn-configs"
+DEFAULTS_MAP = "yunikorn-defaults"
+CONFIG_MAPS = (CONFIG_MAP, DEFAULTS_MAP)
+"""The second holds what the first leaves out."""
 QUEUES_FILE = "queues.yaml"
+POLICY_GROUP = "service.policyGroup"
+"""Says which entry of the ConfigMap holds the queues: `queues` is in `queues.yaml`."""
 QUEUE = "Queue"
 """What a queue of the configuration is called where units are named."""
+DEFAULT_PARTITION = "default"
 ROOT = "root"
 VCORE = "vcore"
 DEFAULT_DELAY_SECONDS = 30.0
+USER_INFO = "yunikorn.apache.org/user.info"
+USERNAME = "yunikorn.apache.org/username"
+TASK_GROUPS = "yunikorn.apache.org/task-groups"
+TASK_GROUP_NAME = "yunikorn.apache.org/task-group-name"
+EVERYBODY = "*"
+"""Where users or groups of a limit are listed: all that no other limit of that queue names."""
 
+QUEUE_NAME = re.compile(r"[a-zA-Z0-9_:#/@\-]{1,64}", re.ASCII)
+REGULAR_EXPRESSION = re.compile(r"[\^$*+?()\[{}|]")
+"""What makes a name in a filter a regular expression."""
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -81,6 +97,7 @@ class Queue(Configuration):
     childtemplate: ChildTemplate | None = None
     queues: "tuple[Queue, ...]" = ()
     limits: tuple[Limit, ...] = ()
+    maxrunningapps: Count = 0
 
     @property
     def leaf(self) -> bool:
@@ -92,11 +109,40 @@ class PartitionPreemption(Configuration):
     quotapreemptionenabled: bool = False
 
 
+class Filter(Configuration):
+    """Whose applications a placement rule is for; a single name may be a regular expression."""
+
+    type: str = ""
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+class PlacementRule(Configuration):
+    """One way to find the queue of an application; `parent` finds the queue above it."""
+
+    name: str
+    create: bool = False
+    filter: Filter = Filter()
+    parent: "PlacementRule | None" = None
+    value: str = ""
+
+
+class NodeSortPolicy(Configuration):
+    """Which of the nodes that have room is taken: the emptiest (`fair`) or the fullest (`binpacking`)."""
+
+    type: str = ""
+    resourceweights: dict[str, float] = {}
+
+
 class Partition(Configuration):
     name: str
     queues: tuple[Queue, ...] = ()
     limits: tuple[Limit, ...] = ()
     preemption: PartitionPreemption = PartitionPreemption()
+    placementrules: tuple[PlacementRule, ...] = ()
+    nodesortpolicy: NodeSortPolicy = NodeSortPolicy()
+    statedumpfilepath: str = ""
+    userauth: Any = None
 
 
 class QueueConfiguration(Configuration):
@@ -112,6 +158,18 @@ class QueueConfiguration(Configuration):
     @property
     def namespace(self) -> str:
         return ""
+
+
+def used_partition(configuration: QueueConfiguration) -> Partition | None:
+    """The default partition, or else the first."""
+    named = (part for part in configuration.partitions if part.name.lower() == DEFAULT_PARTITION)
+    return next(named, next(iter(configuration.partitions), None))
+
+
+def queues_key(*data: Mapping[str, str]) -> str:
+    """Which entry of a ConfigMap's data holds the queues, by the first that says so: its own, then the defaults."""
+    group = next((each[POLICY_GROUP] for each in data if each.get(POLICY_GROUP)), "")
+    return f"{group}.yaml" if group else QUEUES_FILE
 
 
 def with_text(data: Any) -> Any:
@@ -131,6 +189,20 @@ def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, (int, Decimal)) else value
+
+
+class _UserInfo(msgspec.Struct):
+    """The annotation that says whose pod it is. YuniKorn writes `user`; its documentation has `username`, too."""
+
+    user: str = ""
+    username: str = ""
+    groups: tuple[str, ...] = ()
+
+
+def read_user_info(text: str) -> tuple[str, tuple[str, ...]]:
+    """A user and its groups; raises `msgspec.MsgspecError` where the text is none."""
+    info = msgspec.json.decode(text, type=_UserInfo)
+    return info.user or info.username, info.groups
 
 
 def walk(queues: tuple[Queue, ...], path: str, parent: str = "") -> Iterator[tuple[Queue, str, str]]:

@@ -1,4 +1,4 @@
-"""Whose turn it is among those who wait: the higher priority first, compared where two paths meet."""
+"""Whose turn it is among those who wait: the higher priority, compared where two paths meet; then who has less."""
 
 from typing import Self
 
@@ -7,19 +7,42 @@ class Rank(tuple[int, ...]):
     """A priority as each level sees it, from the top down to what the unit says of itself; a higher one goes first.
 
     Whoever has fewer levels counts on those below as on its last: so units without any level between, of one priority,
-    rank alike, however deep they are.
+    rank alike, however deep they are. Among these, whoever has the smaller share goes first, compared from the top
+    down as well; who has no share at all has none on any level.
     """
 
-    def __new__(cls, *levels: int) -> Self:
+    shares: tuple[int, ...]
+
+    def __new__(cls, *levels: int, shares: tuple[int, ...] = ()) -> Self:
         last = len(levels)
         while last > 1 and levels[last - 1] == levels[last - 2]:
             last -= 1
-        return super().__new__(cls, levels[:last])
+        made = super().__new__(cls, levels[:last])
+        had = len(shares)
+        while had and not shares[had - 1]:
+            had -= 1
+        made.shares = shares[:had]
+        return made
+
+    @property
+    def without_shares(self) -> "Rank":
+        return Rank(*self) if self.shares else self
 
     def __lt__(self, other: tuple[int, ...]) -> bool:
         """Whether it goes before another."""
         depth = max(len(self), len(other))
-        return _down_to(self, depth) > _down_to(other, depth)
+        mine, theirs = _down_to(self, depth), _down_to(other, depth)
+        return mine > theirs if mine != theirs else self.shares < _shares(other)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and tuple(self) == tuple(other) and self.shares == _shares(other)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self), self.shares))
+
+
+def _shares(rank: tuple[int, ...]) -> tuple[int, ...]:
+    return rank.shares if isinstance(rank, Rank) else ()
 
 
 def _down_to(levels: tuple[int, ...], depth: int) -> tuple[int, ...]:

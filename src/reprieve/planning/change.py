@@ -28,7 +28,7 @@ from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.problems import InvalidInput, Origin, Problem
 from reprieve.manifests.resource import group_of
 from reprieve.manifests.scheduling import PriorityClass
-from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration
+from reprieve.manifests.yunikorn import CONFIG_MAP, DEFAULTS_MAP, QUEUES_FILE, QueueConfiguration, queues_key
 from reprieve.planning.budgets import counted
 from reprieve.planning.questions import DELETE, asked_of, no_such_unit
 from reprieve.policies.registry import Asked, Policies
@@ -159,9 +159,15 @@ def _put(before: World, after: World, each: LoadedObject, *, keeps_status: bool)
     item = each.manifest
     if isinstance(item, ConfigMap) and item.name == CONFIG_MAP:
         after.delete(QueueConfiguration, QUEUES_FILE)
+    if isinstance(item, QueueConfiguration) and each.owner.endswith(f"/{DEFAULTS_MAP}") and _has_own_queues(before):
+        return  # what users say of queues stands before the defaults
     old = before.get(type(item), item.name, item.namespace, called=item.kind)
     whole = old is None or isinstance(item, QueueConfiguration)
     after.put(item if whole else _with_what_stays(item, old, keeps_status=keeps_status))
+
+
+def _has_own_queues(world: World) -> bool:
+    return any(item.name == CONFIG_MAP and queues_key(item.data) in item.data for item in world.all(ConfigMap))
 
 
 def _with_what_stays(item: Any, old: Any, *, keeps_status: bool) -> Any:

@@ -10,7 +10,7 @@ group is not placed without it. Only queues are a choice of their own: where the
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.plan import Plan
 from reprieve.manifests.meta import Condition
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
+from reprieve.model.lines import Lines
 from reprieve.model.names import UnitName, unit_name
 from reprieve.model.rank import Rank
 from reprieve.policies.incumbents import Incumbent
@@ -43,15 +44,21 @@ class Preemptor(NamedTuple):
     never_preempts: bool = False
     levels: tuple[int, ...] = ()
     """Its priority as others see it, from the top down, where that is not the same for everybody."""
+    shares: tuple[int, ...] = ()
+    """What those it belongs to have already, from the top down, where that counts."""
+    before_age: tuple[int, int] | None = None
+    """What decides before its own age, the less the earlier; None: nothing does."""
+    line: Hashable = None
+    """Who else has these shares, so that they change for all of them at once; None: nobody has any."""
 
     @property
     def rank(self) -> Rank:
-        return Rank(*self.levels) if self.levels else Rank(self.priority)
+        return Rank(*self.levels or (self.priority,), shares=self.shares)
 
     @property
-    def order(self) -> tuple[Rank, int, str]:
-        """Whose turn it is, among those who want the same: higher priority, older, name."""
-        return self.rank, self.created, self.unit
+    def order(self) -> tuple[Any, ...]:
+        """Whose turn it is, among those who want the same: higher priority, smaller share, older, name."""
+        return self.rank, *(self.before_age or (self.created, 0)), self.created, self.unit
 
 
 class Asked(NamedTuple):
@@ -134,6 +141,10 @@ class Entry(ABC):
     @abstractmethod
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         """In the world that is looked at: victims are gone, places are taken or held."""
+
+    def standing_now(self, preemptor: Preemptor) -> Preemptor:
+        """The same unit as it stands among those who wait once others have got something."""
+        return preemptor
 
     def undo(self, preemptor: Preemptor) -> bool:  # noqa: ARG002 - nothing is taken back
         """Take back a place that was committed for a unit, so that it waits as before; whether that was possible."""
@@ -267,6 +278,38 @@ def chosen(names: Iterable[str] | None, origin: Origin | None = None, field: str
     return frozenset(name for name, one in _REGISTERED.items() if (one.part_of or name) in wanted)
 
 
+class Waiting:
+    """Those who have not had their turn in a cycle; where they stand may change with what others have got."""
+
+    def __init__(self, pending: Iterable[Preemptor], standing_now: Callable[[Preemptor], Preemptor]) -> None:
+        self._units = {one.unit: one for one in pending}
+        self._standing_now = standing_now
+        self._first = deque[Preemptor]()
+        self._lines = Lines(self._place, lambda unit, _: unit in self._units)
+        for number, one in enumerate(self._units.values()):
+            self._lines.push(one.line if one.line is not None else one.unit, one.unit, number)
+
+    def _place(self, unit: str) -> tuple[Any, ...]:
+        one = self._units[UnitName(unit)]
+        return one.order if one.line is None else self._standing_now(one).order
+
+    def next(self) -> Preemptor | None:
+        """Whose turn it is; None: everybody has had it."""
+        if self._first:
+            return self._first.popleft()
+        found = self._lines.first()
+        if found is None:
+            return None
+        self._lines.pop()
+        return self._units.pop(UnitName(found[1].key))
+
+    def before_all(self, units: Iterable[Preemptor]) -> None:
+        self._first.extendleft(reversed(list(units)))
+
+    def somebody_has_less(self) -> None:
+        self._lines.refresh()
+
+
 class Policies:
     """All registered policies over one world. Those that are off are set up as well, for what they know of units."""
 
@@ -343,11 +386,10 @@ class Policies:
 
     def _one_after_the_other(self, pending: list[Preemptor], now: int) -> Iterator[Decided]:
         """Nobody gets a place and is evicted from it in one cycle: whoever could take it has its turn first."""
-        waiting, given = deque(pending), dict[UnitName, Preemptor]()
+        waiting, given = Waiting(pending, self._standing_now), dict[UnitName, Preemptor]()
         turned: set[tuple[UnitName, UnitName]] = set()
         void: list[UnitName] = []
-        while waiting:
-            one = waiting.popleft()
+        while (one := waiting.next()) is not None:
             plan = self.decide(one, now)
             before = {given[victim.unit].unit: given[victim.unit] for victim in plan.victims if victim.unit in given}
             late = [other for other in before.values() if (one.unit, other.unit) not in turned and self._undo(other)]
@@ -355,13 +397,18 @@ class Policies:
                 turned.update((one.unit, other.unit) for other in late)
                 void += [other.unit for other in late]
                 given = {pod: owner for pod, owner in given.items() if owner.unit not in void}
-                waiting.extendleft([*sorted(late, key=lambda other: other.order, reverse=True), one])
+                waiting.before_all([one, *sorted(late, key=lambda other: other.order)])
                 continue
             yield Decided(one, plan, tuple(void))
             void = []
             self.commit(one, plan)
+            if plan.victims:
+                waiting.somebody_has_less()
             if plan.outcome == "Fits":
                 given |= dict.fromkeys(plan.placement, one)
+
+    def _standing_now(self, preemptor: Preemptor) -> Preemptor:
+        return self._entries[preemptor.policy].standing_now(preemptor)
 
     def _undo(self, preemptor: Preemptor) -> bool:
         return self._entries[preemptor.policy].undo(preemptor)

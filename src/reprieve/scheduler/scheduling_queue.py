@@ -1,6 +1,7 @@
 """The queue of units that wait to be scheduled, whatever their kind and policy.
 
-1. Active: taken by priority, then by age where that is told (see `push`), then by the time of entering.
+1. Active: taken by priority, then by age where that is told (see `push`), then by the time of entering. Units whose
+   rank changes with what others get stand in lines (`model/lines.py`).
 2. Back-off: after a failure for 1s, 2s, 4s ... at most 10s; kept by the end of the back-off, then by priority. To find
    no place is no failure: it delays nobody.
 3. Unschedulable: kept until something happens that could help, and then taken at once; until a moment that is known to
@@ -11,12 +12,13 @@
 6. All of this is measured on a clock that nobody can set. Only a moment that is known beforehand is by the wall clock.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, Literal, NamedTuple
 
 from reprieve.model.backoff import Backoff
+from reprieve.model.lines import Lines
 from reprieve.model.rank import Rank
 
 BACK_OFF = Backoff(first=1.0, longest=10.0)
@@ -24,8 +26,11 @@ LONGEST_UNSCHEDULABLE = 300.0
 _SLACK = 64
 
 QueuePart = Literal["active", "backOff", "unschedulable", "working"]
-Age = tuple[int, str]
-"""When a unit was made, and its name: what tells units of one priority apart, as in a plan."""
+Age = tuple[int, str] | tuple[int, int, int, str]
+"""When a unit was made, and its name: what tells units of one rank apart, as in a plan. Before that may stand two
+numbers that decide first, the less the earlier."""
+Standing = tuple[Rank, Age, Hashable]
+"""A unit's rank and age, and the line that it stands in (None: in none)."""
 
 
 class Ticket(NamedTuple):
@@ -39,11 +44,12 @@ class Ticket(NamedTuple):
 class _Entry:
     """What is known of a unit for as long as it is waiting or worked on."""
 
-    __slots__ = ("again", "age", "entered", "failed", "failures", "number", "part", "rank", "until")
+    __slots__ = ("again", "age", "entered", "failed", "failures", "line", "number", "part", "rank", "until")
 
-    def __init__(self, rank: Rank, age: Age | None) -> None:
+    def __init__(self, rank: Rank, age: Age | None, line: Hashable) -> None:
         self.rank = rank
         self.age = age
+        self.line = line
         self.part: QueuePart = "active"
         self.number = 0
         self.entered = 0.0
@@ -69,6 +75,23 @@ class SchedulingQueue:
         self._heaps: dict[QueuePart, list[Ticket]] = {"active": [], "backOff": [], "unschedulable": []}
         self._sizes: dict[QueuePart, int] = {"active": 0, "backOff": 0, "unschedulable": 0, "working": 0}
         self._number = 0
+        self._standing_now: Callable[[str], Standing] | None = None
+        self._lines = Lines(self._place_now, lambda key, number: self._live(Ticket((), number, key), "active"))
+
+    def stand_by(self, standing_now: Callable[[str], Standing]) -> None:
+        """Who can tell where a unit in a line stands as things are."""
+        self._standing_now = standing_now
+
+    def somebody_has_less(self) -> None:
+        """Whoever stands in a line may have come forward."""
+        self._lines.refresh()
+
+    def _place_now(self, key: str) -> tuple[Any, ...]:
+        entry = self._entries[key]
+        if self._standing_now is not None:
+            entry.rank, age, _ = self._standing_now(key)
+            entry.age = age
+        return self._place(entry)
 
     def __len__(self) -> int:
         """How many wait, in all parts."""
@@ -77,15 +100,14 @@ class SchedulingQueue:
     def size(self, part: QueuePart) -> int:
         return self._sizes[part]
 
-    def push(self, key: str, priority: int | Rank = 0, age: Age | None = None) -> None:
+    def push(self, key: str, priority: int | Rank = 0, age: Age | None = None, line: Hashable = None) -> None:
         """A unit is new or has changed: it is worth a try at once, wherever it was kept."""
         rank = priority if isinstance(priority, Rank) else Rank(priority)
         entry = self._entries.get(key)
         if entry is None:
-            self._add(key, _Entry(rank, age))
+            self._add(key, _Entry(rank, age, line))
             return
-        changed = (entry.rank, entry.age) != (rank, age)
-        entry.rank, entry.age = rank, age
+        changed = self._changes(entry, rank, age, line)
         if entry.part == "working":
             entry.again = True
         elif entry.part != "active":
@@ -93,23 +115,32 @@ class SchedulingQueue:
         elif changed:
             self._ticket(key, entry)
 
-    def rank(self, key: str, rank: Rank, age: Age) -> None:
+    def rank(self, key: str, rank: Rank, age: Age, line: Hashable = None) -> None:
         """A unit that waits, or not, has another rank or age now. That is no reason to try it."""
         entry = self._entries.get(key)
-        if entry is not None and (entry.rank, entry.age) != (rank, age):
-            entry.rank, entry.age = rank, age
-            if entry.part != "working":
-                self._ticket(key, entry)
+        if entry is not None and self._changes(entry, rank, age, line) and entry.part != "working":
+            self._ticket(key, entry)
+
+    def _changes(self, entry: _Entry, rank: Rank, age: Age | None, line: Hashable) -> bool:
+        """Whether a unit has to be put elsewhere. What its line has is asked for when it is the first of it."""
+        before = entry.rank if line is None else entry.rank.without_shares, entry.age, entry.line
+        entry.rank, entry.age, entry.line = rank, age, line
+        return before != (rank if line is None else rank.without_shares, age, line)
 
     def pop(self) -> str | None:
         """The next one to work on; None: none is ready. `done`, `failed` or `unschedulable` ends the work."""
         self._return()
-        ticket = self._first("active")
-        if ticket is None:
+        ticket, in_line = self._first("active"), self._lines.first()
+        if in_line is not None and (ticket is None or in_line[0] < ticket.place):
+            self._lines.pop()
+            key = in_line[1].key
+        elif ticket is not None:
+            heappop(self._heaps["active"])
+            key = ticket.key
+        else:
             return None
-        heappop(self._heaps["active"])
-        self._leave(self._entries[ticket.key], "working")
-        return ticket.key
+        self._leave(self._entries[key], "working")
+        return key
 
     def done(self, key: str) -> None:
         """It is scheduled: nothing more is known of it, unless it changed meanwhile."""
@@ -118,7 +149,7 @@ class SchedulingQueue:
             return
         self._drop(key, entry)
         if entry.again:
-            self._add(key, _Entry(entry.rank, entry.age))
+            self._add(key, _Entry(entry.rank, entry.age, entry.line))
 
     def failed(self, key: str, failures: int = 0) -> None:
         """Something went wrong: it is tried again after a back-off; for the so-manieth time, where that is known."""
@@ -157,7 +188,7 @@ class SchedulingQueue:
 
     def ready_in(self) -> float | None:
         """Seconds until `pop` has something; None: not before something is pushed or moved."""
-        if self._first("active") is not None:
+        if self._first("active") is not None or self._lines.first() is not None:
             return 0.0
         nexts = [ticket.place[0] for part in _KEPT if (ticket := self._first(part)) is not None]
         return max(0.0, min(nexts) - self._clock()) if nexts else None
@@ -211,11 +242,13 @@ class SchedulingQueue:
     def _ticket(self, key: str, entry: _Entry) -> None:
         self._number += 1
         entry.number = self._number
+        if entry.part == "active" and entry.line is not None:
+            return self._lines.push(entry.line, key, entry.number)
         heap = self._heaps[entry.part]
         if len(heap) > 2 * self._sizes[entry.part] + _SLACK:
             heap[:] = [ticket for ticket in heap if self._live(ticket, entry.part)]
             heapify(heap)
-        heappush(heap, Ticket(self._place(entry), entry.number, key))
+        return heappush(heap, Ticket(self._place(entry), entry.number, key))
 
     def _place(self, entry: _Entry) -> tuple[Any, ...]:
         match entry.part:
@@ -224,7 +257,7 @@ class SchedulingQueue:
             case "unschedulable":
                 return min(entry.until, entry.entered + LONGEST_UNSCHEDULABLE), entry.rank
             case _:
-                return (entry.rank, *(entry.age or (entry.entered,)))
+                return (entry.rank, *_in_full(entry.age)) if entry.age is not None else (entry.rank, entry.entered)
 
     def _first(self, part: QueuePart) -> Ticket | None:
         heap = self._heaps[part]
@@ -235,6 +268,10 @@ class SchedulingQueue:
     def _live(self, ticket: Ticket, part: QueuePart) -> bool:
         entry = self._entries.get(ticket.key)
         return entry is not None and entry.number == ticket.number and entry.part == part
+
+
+def _in_full(age: Age) -> tuple[int, int, int, str]:
+    return (age[0], 0, age[0], age[1]) if len(age) == 2 else age
 
 
 _KEPT: tuple[QueuePart, ...] = ("backOff", "unschedulable")

@@ -56,6 +56,11 @@ def queues_removed(source: str) -> str:
     return f"{source} configures no queues any more: pods are placed, and preempt, by priority alone"
 
 
+def configuration_in_part(unused: Sequence[str]) -> str:
+    """Each names its field, as `reprieve check` does."""
+    return f"Some of the queue configuration has no effect here: {'; '.join(unused)}"
+
+
 def found_pending(unit: str) -> str:
     return f"{unit} waits to be scheduled"
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from reprieve.engine.claims import AtMaximum, Claim, GuaranteeUsed, InReach, NodeClaim, NoGuarantee
+from reprieve.engine.queue_claims import AtLimit, NotPlaced, TooManyApplications
 from reprieve.manifests.problems import nearest
+from reprieve.manifests.yunikorn import EVERYBODY
 from reprieve.model.resources import print_amount
 from reprieve.texts.claims import amount, of_domain, on_nodes, protected
 from reprieve.texts.parts import count, listed, moment
@@ -19,6 +21,46 @@ def preemption_off(unit: str, claims: Sequence[Claim]) -> str:
 
 def never_preempts(unit: str, claims: Sequence[Claim]) -> str:
     return _unschedulable(unit, claims, "it preempts nobody, because its preemption policy is Never")
+
+
+def limited(unit: str, claims: Sequence[Claim]) -> str:
+    """Nobody is preempted for a limit: whoever is in the way of it is not named."""
+    return f"{unit} is unschedulable: {'; '.join(filter(None, map(limit, claims)))}."
+
+
+def limit(claim: Claim) -> str:
+    """What a limit allows and how much of that is taken; empty: it is about something else."""
+    match claim:
+        case AtLimit():
+            used, most = print_amount(claim.resource, claim.used), amount(claim.resource, claim.maximum)
+            needed = print_amount(claim.resource, claim.needed)
+            return f"{_holder(claim)} uses {used} of at most {most} in {claim.queue}, and it needs {needed} more"
+        case TooManyApplications():
+            running = f"{claim.running} of at most {count(claim.maximum, 'application')}"
+            whose = f"{claim.queue} runs {running}"
+            if claim.holder != "queue":
+                whose = f"{_holder(claim)} runs {running} in {claim.queue}"
+            return f"{whose}, and {claim.application} would be another"
+        case NotPlaced():
+            missed = "; ".join(f"{each.rule}: {_MISSED[each.why].format(what=each.what)}" for each in claim.rules)
+            return f"no placement rule gives it a queue ({missed})"
+    return ""
+
+
+def _holder(claim: AtLimit | TooManyApplications) -> str:
+    return f"{claim.holder} {claim.name}" if claim.name != EVERYBODY else "everybody in no other group"
+
+
+# Why a placement rule gives no queue; each goes on from the name of the rule.
+_MISSED = {
+    "NothingNamed": "it has nothing to go by",
+    "Filtered": "the rule is not for user {what}",
+    "NoQueueName": "{what} is no name for a queue",
+    "NoSuchQueue": "{what} does not exist, and the rule creates none",
+    "NotLeaf": "{what} has queues below it, and pods go to leaves",
+    "BelowLeaf": "{what} would be below a leaf",
+    "ParentIsLeaf": "its parent rule gives {what}, which is a leaf",
+}
 
 
 def above_guarantee(unit: str, claims: Sequence[Claim]) -> str:

@@ -9,7 +9,7 @@ from reprieve.engine import reasons as why
 from reprieve.texts import quota
 from reprieve.texts.claims import of_domain
 from reprieve.texts.parts import moment
-from reprieve.texts.remarks import gate_off, member_left_out, missing_class
+from reprieve.texts.remarks import gate_off, member_left_out, missing_class, no_task_groups
 
 CRITERIA = {
     "FewestBudgetViolations": "it has the fewest PDB violations",
@@ -77,6 +77,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     why.NoHelp: lambda reason: f"preempting it would not help: {reason.domain} {of_domain(reason.obstacle)}",
     why.NobodyAsked: lambda reason: _BECAUSE[reason.because].format(gate=reason.gate),
     why.GateOff: lambda reason: gate_off(reason).sentence,
+    why.NoTaskGroups: lambda reason: no_task_groups(reason).sentence,
     why.MemberLeftOut: lambda reason: member_left_out(reason).sentence,
     why.MissingClass: lambda reason: missing_class(reason).sentence,
     why.CheaperElsewhere: lambda reason: f"{reason.domain} was chosen instead: {_criterion(reason.criterion)}",

@@ -1,7 +1,7 @@
 """What is said beside a decision: a feature gate that is off, or a priority class that is missing, had a say in it."""
 
 from reprieve.engine.plan import Remark
-from reprieve.engine.reasons import GateOff, MemberLeftOut, MissingClass
+from reprieve.engine.reasons import GateOff, MemberLeftOut, MissingClass, NoTaskGroups
 from reprieve.feature_gates import turn_on
 from reprieve.texts.claims import not_honoured
 from reprieve.texts.parts import listed
@@ -31,6 +31,12 @@ def gate_off(reason: GateOff) -> Remark:
 
 def member_left_out(reason: MemberLeftOut) -> Remark:
     return Remark(reason, f"{reason.pod} is left out: {not_honoured(reason.claim)}.")
+
+
+def no_task_groups(reason: NoTaskGroups) -> Remark:
+    return Remark(
+        reason, f"The task groups of {reason.pod} have no effect: it starts alone, and a PodGroup makes a gang."
+    )
 
 
 def missing_class(reason: MissingClass) -> Remark:

@@ -228,6 +228,116 @@ CASES = [
         """,
     ),
     Case(
+        "limits that YuniKorn refuses: names, a star beside them, a user twice, more than above",
+        "partitions: [{name: default, queues: [{name: root, queues: [{name: a, maxapplications: 2, "
+        "resources: {max: {vcore: 4}}, limits: [{users: [sue, '*'], maxapplications: 3}, {users: [sue, 1x], "
+        "maxresources: {vcore: 5}}, {groups: ['*'], maxapplications: 1}], queues: [{name: b, "
+        "maxapplications: 9, limits: [{users: [sue], maxresources: {vcore: 6}}]}]}]}]}]\n",
+        want="""
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[0].users: found * beside other names; allowed: * alone, or
+            names
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[1].users[1]: found "1x"; allowed: *, or a letter or _ and then
+            letters, digits, _, :, #, /, @, . and -
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[1].users: found "sue", which
+            $.partitions[0].queues[0].queues[0].limits[0] names, too; allowed: each of a queue's users and groups once
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[2].groups: found * and no other limit for a group; allowed: *
+            beside a named group
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[0].maxapplications: found 3; allowed: at most the
+            maxapplications of its queue, 2
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].limits[1].maxresources.vcore: found 5; allowed: at most the maximum of
+            a, 4
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].queues[0].maxapplications: found 9; allowed: at most the
+            maxapplications of a, 2
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].queues[0].limits[0].maxresources.vcore: found 6; allowed: at most what
+            a queue above allows user sue, 5
+        """,
+    ),
+    Case(
+        "placement rules that cannot be",
+        "partitions: [{name: default, placementrules: [{name: usr}, {name: tag}, {name: fixed, "
+        "value: root.b}, {name: fixed, value: a, parent: {name: fixed, value: root.a}}, {name: user, "
+        "filter: {type: some, users: ['(']}}, {name: fixed, value: root.a, parent: {name: user}}], "
+        "queues: [{name: root, queues: [{name: a}]}]}]\n",
+        want="""
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].placementrules[0].name:
+            found "usr"; allowed: provided, user, tag, fixed; did you mean "user"?
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].placementrules[1].value:
+            missing; a tag rule needs one
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].placementrules[2].value:
+            root.b does not exist; allowed: a queue that is configured, or create: true; did you mean "root.a"?
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].placementrules[3].parent.value: root.a is a leaf; allowed: a queue that has queues below
+            it
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].placementrules[4].filter.type: found "some"; allowed: "", allow, deny
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].placementrules[4].filter.users[0]: found "("; allowed: a name or a regular expression
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].placementrules[5].parent:
+            beside root.a, which is whole; allowed: no parent, or a part of a name
+        """,
+    ),
+    Case(
+        "rules, orders and lists that have no effect",
+        "partitions: [{name: default, nodesortpolicy: {type: best, resourceweights: {vcore: -1}}, "
+        "statedumpfilepath: /tmp/x, userauth: {}, placementrules: [{name: tag, value: team}, {name: user, "
+        "value: x}], queues: [{name: root, queues: [{name: a, submitacl: sue, adminacl: '*', "
+        "maxrunningapps: 2, properties: {application.sort.policy: stateaware, "
+        "application.sort.priority: disabled, colour: blue}}]}]}]\n",
+        want="""
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].placementrules[0].value: found "team"; no effect: the rule never gives a queue; allowed:
+            namespace, namespace.parentqueue
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].placementrules[1].value: found "x"; no effect: a user rule has none
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].nodesortpolicy.type:
+            found "best"; allowed: "", fair, binpacking
+        error: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].nodesortpolicy.resourceweights.vcore: found -1.0; allowed: 0 or more
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].statedumpfilepath: no
+            effect; no state is dumped
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml: $.partitions[0].userauth: no effect;
+            users are whom a pod's annotation or label names
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["application.sort.policy"]: found "stateaware"; the same as
+            fifo
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties.colour: no such property; ignored
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].submitacl: no effect; whoever may create pods may use every queue
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].maxrunningapps: no effect; maxapplications is what limits applications
+        warning: bad.yaml: document 1, line 1: QueueConfiguration/queues.yaml:
+            $.partitions[0].queues[0].queues[0].properties["application.sort.priority"]: no effect; only root says
+            whether priorities decide first
+        """,
+    ),
+    Case(
+        "annotations of a pod that have no effect, or cannot be read",
+        "apiVersion: v1\n"
+        "kind: Pod\n"
+        "metadata:\n"
+        "  name: a\n"
+        "  annotations:\n"
+        "    yunikorn.apache.org/user.info: sue\n"
+        "    yunikorn.apache.org/task-group-name: x\n"
+        "spec: {containers: [{name: c, image: c}]}\n",
+        want="""
+        warning: bad.yaml: document 1, line 7: Pod/default/a:
+            $.metadata.annotations["yunikorn.apache.org/task-group-name"]: no effect; each pod starts alone; a
+            PodGroup makes a gang
+        warning: bad.yaml: document 1, line 6: Pod/default/a: $.metadata.annotations["yunikorn.apache.org/user.info"]:
+            found "sue"; allowed: JSON such as {"user": "sue", "groups": ["dev"]}; it counts as user nobody
+        """,
+    ),
+    Case(
         "quantities that are none",
         queues("{name: a, resources: {guaranteed: {vcore: lots, memory: -5}, max: 5}}"),
         want="""

@@ -23,7 +23,7 @@ def _in_force(plane: Plane) -> bool:
 
 
 def test_a_good_text_becomes_a_configuration() -> None:
-    accepted, problems = read_queues(GOOD)
+    accepted, problems, _ = read_queues(GOOD)
     assert problems == []
     assert accepted is not None
     assert [queue.name for queue in accepted.partitions[0].queues[0].queues] == ["prod", "test"]
@@ -45,7 +45,7 @@ def test_a_good_text_becomes_a_configuration() -> None:
     ],
 )
 def test_a_bad_text_is_refused_and_says_what_is_wrong(text: str, said: str) -> None:
-    accepted, problems = read_queues(text)
+    accepted, problems, _ = read_queues(text)
     assert accepted is None
     assert problems
     assert any(said in problem for problem in problems)
@@ -53,7 +53,7 @@ def test_a_bad_text_is_refused_and_says_what_is_wrong(text: str, said: str) -> N
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
     text = queues(tree("a", cpu=5, most={"vcore": "2"}), tree("b", cpu=6, most={"vcore": "2"}))["data"]["queues.yaml"]
-    _, problems = read_queues(text)
+    _, problems, _ = read_queues(text)
     assert len(problems) == 2
 
 
@@ -114,5 +114,67 @@ def test_a_configuration_that_was_accepted_and_is_made_anew_is_accepted_again() 
         assert _in_force(plane)
         record = await plane.store.get(CONFIG_MAPS, NAME, "default")
         assert record.metadata["annotations"][ACCEPTED] == GOOD
+
+    live(story)
+
+
+def _defaults(text: str, **more: str) -> Dict:
+    made = _config_map(text, "yunikorn-defaults")
+    return {**made, "data": {**made["data"], **more}}
+
+
+def _first_queue(plane: Plane) -> str:
+    policy = plane.plane.scheduler.policies["queue"].policy
+    if policy is None:
+        return ""
+    policy.sync()
+    return str(policy.tree.queues[1].name)
+
+
+def test_the_defaults_hold_where_users_say_nothing_of_queues() -> None:
+    other = queues(tree("mine", cpu=1))["data"]["queues.yaml"]
+
+    async def story(plane: Plane) -> None:
+        await plane.apply(_defaults(OTHER))
+        await plane.passes(1)
+        assert _first_queue(plane) == "root.prod"
+        await plane.apply(_config_map(other))
+        await plane.passes(1)
+        assert _first_queue(plane) == "root.mine"
+        await plane.store.delete(CONFIG_MAPS, NAME, "default")
+        await plane.passes(1)
+        assert _first_queue(plane) == "root.prod"
+        assert await plane.events("QueuesIgnored") == []
+
+    live(story)
+
+
+def test_the_policy_group_says_which_entry_counts_in_either_config_map() -> None:
+    group = {"service.policyGroup": "mine", "mine.yaml": queues(tree("x"))["data"]["queues.yaml"]}
+
+    async def story(plane: Plane) -> None:
+        await plane.apply(_defaults(OTHER, **group))
+        await plane.passes(1)
+        assert _first_queue(plane) == "root.x"
+        await plane.apply(_config_map(OTHER))
+        await plane.passes(1)
+        assert _first_queue(plane) == "root.x", "it says nothing of the group that counts"
+        await plane.change(CONFIG_MAPS, NAME, {"data": {"mine.yaml": queues(tree("y"))["data"]["queues.yaml"]}})
+        await plane.passes(1)
+        assert _first_queue(plane) == "root.y"
+
+    live(story)
+
+
+def test_what_has_no_effect_is_told_when_the_rest_is_taken() -> None:
+    made = queues({**tree("a"), "submitacl": "sue"}, tree("b", application_sort_policy="stateaware"))
+
+    async def story(plane: Plane) -> None:
+        await plane.apply(_config_map(made["data"]["queues.yaml"]))
+        await plane.passes(1)
+        (said,) = await plane.events("QueuesInPart")
+        assert "queues[0].submitacl: no effect" in said
+        assert "application.sort.policy" in said
+        assert _in_force(plane)
 
     live(story)

@@ -102,3 +102,40 @@ def test_who_comes_to_another_queue_makes_a_victim_for_who_waits_already() -> No
         assert await plane.where("ask") == "n1"
 
     live(story)
+
+
+def test_queues_take_turns_by_what_they_have_when_room_appears() -> None:
+    """Five places come free at once, and each queue asks for five: nobody gets all, however old its pods are."""
+
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="5")
+        await plane.apply(_configuration(tree("a", cpu=3), tree("b", cpu=2)))
+        await plane.pod("first", **_in("other", run=20, cpu="5"))
+        await plane.passes(2)
+        for queue in ("a", "b"):
+            for number in range(5):
+                await plane.pod(f"{queue}-{number}", **_in(queue))
+            await plane.passes(2)
+        await plane.passes(20)
+        got = [queue for queue in ("a", "b") for home in await plane.homes(f"{queue}-") if home]
+        assert got == ["a", "a", "a", "b", "b"]
+
+    live(story)
+
+
+def test_applications_take_turns_by_what_they_have_where_their_queue_is_fair() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.node("n1", cpu="4")
+        await plane.apply(_configuration(tree("a", application_sort_policy="fair"), tree("other")))
+        await plane.pod("first", **_in("other", run=20, cpu="4"))
+        await plane.passes(2)
+        for application in ("x", "y"):
+            for number in range(4):
+                labels = {"queue": "root.a", "applicationId": application}
+                await plane.pod(f"{application}-{number}", labels=labels)
+            await plane.passes(2)
+        await plane.passes(20)
+        got = [app for app in ("x", "y") for home in await plane.homes(f"{app}-") if home]
+        assert got == ["x", "x", "y", "y"]
+
+    live(story)

@@ -9,6 +9,7 @@ from reprieve.manifests import core, pods
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, is_label_key
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.topology import check_wishes
+from reprieve.manifests.admission.yunikorn_without_effect import of_pod
 from reprieve.manifests.meta import LabelSelector, Taint, Toleration
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
 from reprieve.model.resources import print_amount
@@ -21,6 +22,7 @@ def check_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
     yield from check_pod_spec("$.spec", pod.spec)
     yield from check_wishes("$.metadata.annotations", pod.metadata.annotations)
     yield from _check_priority(pod.spec, neighbours)
+    yield from of_pod(pod.metadata)
     if pod.spec.scheduling_group and not pod.spec.scheduling_group.pod_group_name:
         yield Finding("$.spec.schedulingGroup.podGroupName", "missing", "it must be the name of a PodGroup")
     if pod.spec.workload_ref and pod.spec.scheduling_group:

@@ -5,19 +5,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprieve.manifests import yunikorn
+from reprieve.manifests.admission import yunikorn_without_effect as without_effect
 from reprieve.manifests.admission.metadata import check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
+from reprieve.manifests.admission.yunikorn_limits import check_limits
+from reprieve.manifests.admission.yunikorn_limits import check_tree as check_limit_tree
+from reprieve.manifests.admission.yunikorn_placement import check_rules
+from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, one_of
 from reprieve.model.resources import CPU, NOTHING, Resources, print_amount
 
-_QUEUE_NAME = re.compile(r"[a-zA-Z0-9_:#/@\-]{1,64}", re.ASCII)
 _PROPERTIES = {
     "preemption.policy": ("default", "fence", "disabled"),
     "priority.policy": ("default", "fence"),
     "application.sort.policy": ("fifo", "fair", "stateaware"),
     "application.sort.priority": ("enabled", "disabled"),
 }
+_SORT = "application.sort.policy"
 _QUOTA_DELAY = "quota.preemption.delay"
+_NODE_SORTS = ("", "fair", "binpacking")
 _KNOWN = (*_PROPERTIES, "preemption.delay", "priority.offset", _QUOTA_DELAY)
 _OFFSET = re.compile(r"[+-]?\d{1,10}", re.ASCII)
 
@@ -26,12 +32,19 @@ def check(configuration: yunikorn.QueueConfiguration, _: Neighbours) -> Iterator
     if not configuration.partitions:
         yield Finding("$.partitions", "found []", "it must be a list of at least 1")
     yield from check_unique("$.partitions", [partition.name for partition in configuration.partitions])
+    used = yunikorn.used_partition(configuration)
     for index, partition in enumerate(configuration.partitions):
         yield from _check_partition(f"$.partitions[{index}]", partition)
+        if used is not None and partition.name.lower() != used.name.lower():
+            instead = f"only the partition {used.name} is used"
+            yield Finding(f"$.partitions[{index}]", "no effect", instead, severity="warning")
 
 
 def _check_partition(path: str, partition: yunikorn.Partition) -> Iterator[Finding]:
-    yield from _check_limits(f"{path}.limits", partition.limits)
+    yield from check_limits(f"{path}.limits", partition.limits)
+    yield from check_rules(path, partition)
+    yield from _check_node_sort(f"{path}.nodesortpolicy", partition.nodesortpolicy)
+    yield from without_effect.of_partition(path, partition)
     if not partition.queues:
         yield Finding(f"{path}.queues", "missing", "it must be a list of at least 1")
     # A single root may be left out; then the queues listed are its children.
@@ -45,12 +58,13 @@ def _check_partition(path: str, partition: yunikorn.Partition) -> Iterator[Findi
         root = queue in named
         yield from _check_queue(place, queue, root=root)
         yield from _check_tree(place, queue, NOTHING)[1]
+        yield from check_limit_tree(place, queue)
 
 
 def _check_names(path: str, queues: tuple[yunikorn.Queue, ...]) -> Iterator[Finding]:
     yield from check_unique(f"{path}.queues", [queue.name.lower() for queue in queues])
     for index, queue in enumerate(queues):
-        if not _QUEUE_NAME.fullmatch(queue.name):
+        if not yunikorn.QUEUE_NAME.fullmatch(queue.name):
             right = "allowed: 1 to 64 letters, digits, _, -, :, #, / and @"
             yield Finding(f"{path}.queues[{index}].name", found(queue.name), right)
 
@@ -64,7 +78,8 @@ def _check_queue(path: str, queue: yunikorn.Queue, *, root: bool = False) -> Ite
         place = f"{path}.childtemplate"
         yield from _check_properties(f"{place}.properties", queue.childtemplate.properties, leaf=True, root=False)
         yield from _check_bounds(f"{place}.resources", queue.childtemplate.resources)
-    yield from _check_limits(f"{path}.limits", queue.limits)
+    yield from check_limits(f"{path}.limits", queue.limits)
+    yield from without_effect.of_queue(path, queue, root=root)
     yield from _check_names(path, queue.queues)
     for index, child in enumerate(queue.queues):
         yield from _check_queue(f"{path}.queues[{index}]", child)
@@ -82,9 +97,11 @@ def _check_properties(path: str, properties: dict[str, str], *, leaf: bool, root
     if leaf:
         yield from _check_delay(path, properties)
     yield from _check_quota_delay(path, properties)
+    if properties.get(_SORT, "").lower() == "stateaware":
+        yield Finding(join_path(path, _SORT), found(properties[_SORT]), "the same as fifo", severity="warning")
     for name in properties:
-        if name not in _KNOWN and (near := did_you_mean(name, _KNOWN)):
-            yield Finding(join_path(path, name), "no such property", "ignored", near, "warning")
+        if name not in _KNOWN:
+            yield Finding(join_path(path, name), "no such property", "ignored", did_you_mean(name, _KNOWN), "warning")
 
 
 def _check_delay(path: str, properties: dict[str, str]) -> Iterator[Finding]:
@@ -105,13 +122,12 @@ def _check_quota_delay(path: str, properties: dict[str, str]) -> Iterator[Findin
         yield Finding(join_path(path, _QUOTA_DELAY), found(delay), right, severity="warning")
 
 
-def _check_limits(path: str, limits: tuple[yunikorn.Limit, ...]) -> Iterator[Finding]:
-    for index, limit in enumerate(limits):
-        place = f"{path}[{index}]"
-        if not limit.users and not limit.groups:
-            yield Finding(place, "names neither users nor groups", "allowed: at least one of them")
-        if not limit.maxresources and not limit.maxapplications:
-            yield Finding(place, "limits nothing", "allowed: maxresources, maxapplications, or both")
+def _check_node_sort(path: str, policy: yunikorn.NodeSortPolicy) -> Iterator[Finding]:
+    if policy.type.lower() not in _NODE_SORTS:
+        yield Finding(f"{path}.type", found(policy.type), one_of(_NODE_SORTS), did_you_mean(policy.type, _NODE_SORTS))
+    for name, weight in policy.resourceweights.items():
+        if weight < 0:
+            yield Finding(join_path(f"{path}.resourceweights", name), found(weight), "allowed: 0 or more")
 
 
 def _check_tree(path: str, queue: yunikorn.Queue, above: Resources) -> tuple[Resources, list[Finding]]:
@@ -181,4 +197,8 @@ def _written(name: str) -> str:
     return yunikorn.VCORE if name == CPU else name
 
 
-RULES: dict[type, Any] = {yunikorn.QueueConfiguration: check}
+def _check_config_map(config_map: ConfigMap, _: Neighbours) -> Iterator[Finding]:
+    yield from without_effect.of_config_map(config_map)
+
+
+RULES: dict[type, Any] = {yunikorn.QueueConfiguration: check, ConfigMap: _check_config_map}

@@ -71,7 +71,7 @@ class QueueColumns:
     def sync(self) -> None:
         """Catch up with the world; the table has done so already."""
         changes = self._world.changes_since(self._version)
-        if changes is None or any(change.kind in _REBUILDS for change in changes):
+        if changes is None or any(change.kind in _REBUILDS or self.tree.is_another_after(change) for change in changes):
             return self._rebuild()
         touched: set[str] = set()
         for change in changes:

@@ -10,6 +10,7 @@ from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back, waiting_pod
 from reprieve.policies.queue.exposure import QueueExposure, overcommitted_queues
 from reprieve.policies.queue.limits import decide_limits, each_limit, queue_unit, watched
+from reprieve.policies.queue.order import Turn
 from reprieve.policies.queue.pods import required_node, stays_out
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.required_node import RequiredNodePolicy
@@ -57,9 +58,12 @@ class QueueEntry(Entry):
     def takes(self, facts: PodFacts) -> bool:
         return self.policy is not None and not stays_out(facts)
 
-    def may_claim(self, facts: PodFacts) -> bool:
-        """Whether queues decide for a pod, and law 4 would let it preempt if others left."""
-        return self.policy is not None and self.takes(facts) and self.policy.may_claim(facts)
+    def minds_everybody(self, facts: PodFacts) -> bool:
+        """Whether whoever comes, leaves or is seen in another light may help a pod: where law 4 would let it preempt if
+        others left, and where there is a limit that it may wait for."""
+        if self.policy is None or not self.takes(facts):
+            return False
+        return self.policy.may_claim(facts) or self.policy.may_be_limited(facts)
 
     def node_for(self, facts: PodFacts) -> str | None:
         """The one node that a pod must run on, where queues decide for it; None: it may run on others."""
@@ -70,11 +74,19 @@ class QueueEntry(Entry):
         return self._waiting(facts) if facts is not None and self.takes(facts) else None
 
     def _waiting(self, facts: PodFacts) -> Preemptor:
-        return waiting_pod(facts, self.name)._replace(levels=self.levels(facts))
+        turn = self.turn(facts)
+        return waiting_pod(facts, self.name)._replace(**turn._asdict())
 
-    def levels(self, facts: PodFacts) -> tuple[int, ...]:
-        """The priority of a pod as each queue sees it, from root down; nothing, where queues do not decide for it."""
-        return self.policy.levels(facts) if self.policy is not None and self.takes(facts) else ()
+    def turn(self, facts: PodFacts) -> Turn:
+        """Where a pod stands among those who wait; nowhere, where queues do not decide for it."""
+        return (
+            self.policy.turn(facts)
+            if self.policy is not None and self.takes(facts)
+            else Turn(before_age=(facts.created, 0))
+        )
+
+    def standing_now(self, preemptor: Preemptor) -> Preemptor:
+        return preemptor._replace(**self.turn(preemptor.facts)._asdict())
 
     def pending(self, taken: set[UnitName]) -> list[Preemptor]:
         if self.policy is None:

@@ -27,7 +27,7 @@ from reprieve.engine.preemption import BasePolicy, decide
 from reprieve.engine.reasons import NobodyAsked, QueueAboveMaximum, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
 from reprieve.manifests.core import ConfigMap
-from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUE
+from reprieve.manifests.yunikorn import CONFIG_MAPS, QUEUE
 from reprieve.model.names import Key, UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.queue.pods import held, opted_out, required_node
@@ -50,7 +50,7 @@ def queue_unit(queue: QueueNode) -> UnitName:
 
 def above_since(world: World) -> dict[str, datetime]:
     """Since when queues are above their maximum, as far as that is noted."""
-    named = [item for item in world.all(ConfigMap) if item.name == CONFIG_MAP]
+    named = [item for item in world.all(ConfigMap) if item.name in CONFIG_MAPS]
     notes = (item.metadata.annotations.get(ABOVE_SINCE, "") for item in named)
     return read_since(next(filter(None, notes), ""))
 

@@ -30,10 +30,13 @@ class QueueNames:
     def __init__(self, partition: Partition) -> None:
         self._queues = configured_queues(partition)
         self._leaves = tuple(name for name, queue in self._queues.items() if queue.leaf)
+        self._placed_by_rules = bool(partition.placementrules)
 
     def misplaced(self, facts: PodFacts, queue: QueueNode) -> Misplaced | None:
         """What is wrong with the queue of a pod; None: nothing. Who names none is in the default one, and a queue that
-        a template above it is for may be made for whoever names it."""
+        a template above it is for may be made for whoever names it. Placement rules say themselves whom they refuse."""
+        if self._placed_by_rules:
+            return None
         configured = self._queues.get(queue.name)
         if configured is not None:
             below = tuple(name for name in self._leaves if name.startswith(f"{queue.name}."))

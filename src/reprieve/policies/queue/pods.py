@@ -24,8 +24,13 @@ def _named(meta: ObjectMeta, keys: tuple[str, ...]) -> str:
     return ""
 
 
+def named_queue(meta: ObjectMeta) -> str:
+    """The queue that a pod names; empty: none."""
+    return _named(meta, _QUEUE)
+
+
 def queue_name(meta: ObjectMeta) -> str:
-    return _named(meta, _QUEUE) or DEFAULT_QUEUE
+    return named_queue(meta) or DEFAULT_QUEUE
 
 
 def names_queue(facts: PodFacts) -> bool:
@@ -89,6 +94,11 @@ class Applications:
     def leads(self, facts: PodFacts) -> bool:
         first = self._first.get(application(facts))
         return first is not None and first.key == facts.key
+
+    def since(self, facts: PodFacts) -> int:
+        """When the first pod of a pod's application was made; without one, when the pod was."""
+        first = self._first.get(application(facts))
+        return facts.created if first is None else min(first.created, facts.created)
 
     def put(self, facts: PodFacts) -> set[str]:
         """A pod is there; tells the nodes of those who lead now, or no longer do."""

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from reprieve import texts
+from reprieve.engine.arrays import Ints
 from reprieve.engine.claims import Claim
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NodeLedger
@@ -28,8 +29,9 @@ from reprieve.engine.nodes.obstacles import without_asking
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Remark
 from reprieve.engine.preemption import BasePolicy
-from reprieve.engine.reasons import Because, NobodyAsked, QueueLaw, Reason
+from reprieve.engine.reasons import Because, NobodyAsked, NoTaskGroups, QueueLaw, Reason
 from reprieve.engine.steps import Criterion
+from reprieve.manifests.yunikorn import TASK_GROUPS
 from reprieve.model.names import UnitName
 from reprieve.policies.on_nodes import group_counts_for_nothing
 from reprieve.policies.queue import laws
@@ -37,10 +39,11 @@ from reprieve.policies.queue.candidates import QueueCandidates
 from reprieve.policies.queue.claims import QueueObstacles, above_guarantee, at_maximum
 from reprieve.policies.queue.columns import QueueColumns
 from reprieve.policies.queue.leaving import leaving_enough
+from reprieve.policies.queue.order import Turn, TurnOrder
 from reprieve.policies.queue.rules import QueueRule, queue_rules
 from reprieve.policies.queue.search import QueueSearch
 from reprieve.policies.queue.standing import QueueStanding
-from reprieve.policies.queue.tree import QueueTree
+from reprieve.policies.queue.tree import QueueTree, limited
 from reprieve.policies.queue.view import QueueView
 from reprieve.world import PodFacts
 
@@ -68,6 +71,7 @@ class QueuePolicy(BasePolicy):
         self._ledger = ledger
         self._table = ledger.table
         self.columns = QueueColumns(ledger.table)
+        self._order = TurnOrder(ledger.world)
 
     @property
     def tree(self) -> QueueTree:
@@ -82,29 +86,45 @@ class QueuePolicy(BasePolicy):
         self.sync()
         # Nominated pods of all priorities count as present.
         nodes = self._ledger.view(preemptor, priority=LOWEST, vacated=True)
-        return PodInQueueView(preemptor, self.tree.queue_of(preemptor), nodes, now)
+        view = PodInQueueView(preemptor, self.tree.queue_of(preemptor), nodes, now)
+        view.limited = limited(self.tree, preemptor)
+        return view
 
     def may_claim(self, facts: PodFacts) -> bool:
         """Law 4, if everybody else below the guarantee left."""
         self.sync()
         return laws.could_be_under_guarantee(laws.Claim(facts, self.tree.queue_of(facts)))
 
-    def levels(self, facts: PodFacts) -> tuple[int, ...]:
-        """The priority of a pod as each queue sees it, from root down to its own."""
+    def may_be_limited(self, facts: PodFacts) -> bool:
+        """Whether limits of users or applications could keep it waiting, whatever is used of them now."""
         self.sync()
-        return tuple(reversed(laws.priorities(facts.priority, self.tree.queue_of(facts))))
+        return bool(self.tree.limits and self.tree.limits.bounds(facts, self.tree.queue_of(facts).names))
+
+    def turn(self, facts: PodFacts) -> Turn:
+        """Where a pod stands among those who wait."""
+        self.sync()
+        return self._order.turn(self.tree, facts)
 
     # 1. Fits
 
     def fits(self, view: PodInQueueView) -> Placed | None:
-        if view.blocked or not view.nodes.fits.any():
+        if view.limited or view.blocked or not view.nodes.fits.any():
             return None
-        name = self._table.names[self._ledger.best(view.facts, np.flatnonzero(view.nodes.fits))]
+        name = self._table.names[self._best(view.facts, np.flatnonzero(view.nodes.fits))]
         return Placed(texts.pods.fits(view.unit, name), name, {view.unit: name})
+
+    def _best(self, facts: PodFacts, nodes: Ints) -> int:
+        """The node it is nominated to; else as the partition sorts nodes, or by score."""
+        order = self.tree.node_order
+        if order is None or self._ledger.index(facts.nominated) in nodes:
+            return self._ledger.best(facts, nodes)
+        return order.best(self._table, nodes)
 
     # 2. May it preempt at all?
 
     def trigger(self, view: PodInQueueView) -> HeldBack | None:
+        if view.limited:  # nobody is preempted for that
+            return _held(view, "NotAllowed", texts.queues.limited, *view.limited)
         refusal = self._refusal(view)
         if refusal is not None:
             return refusal
@@ -182,7 +202,9 @@ class QueuePolicy(BasePolicy):
         return found
 
     def remarks(self, view: PodInQueueView, told: Told) -> list[Remark]:  # noqa: ARG002 - whatever the outcome
-        return group_counts_for_nothing(view.facts, self._ledger.settings)
+        said = group_counts_for_nothing(view.facts, self._ledger.settings)
+        named = TASK_GROUPS in view.facts.pod.metadata.annotations
+        return [*said, texts.remarks.no_task_groups(NoTaskGroups(view.unit))] if named else said
 
     # Explanations
 

@@ -2,14 +2,20 @@
 
 1. What a queue says of itself counts for it alone, but `disabled`: that holds below it until a queue says otherwise.
    On root neither a fence nor `disabled` has an effect.
-2. A queue that a pod names and that is not configured is made for it; it gets what the nearest template above it says.
-   Queues made on the way there get nothing.
-3. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
+2. Placement rules say which queue a pod goes to (`placement`), else it names one. One that is not configured is made
+   for it; it gets what the nearest template above it says. Queues made on the way there get nothing.
+3. What no rule gives a queue to and runs all the same counts in `root.@recovery@`, for which nothing is configured.
+4. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
+from reprieve.engine.claims import Claim
+from reprieve.engine.queue_claims import NotPlaced
+from reprieve.manifests.core import Namespace
 from reprieve.manifests.yunikorn import (
+    DEFAULT_PARTITION,
     ROOT,
     Bounds,
     ChildTemplate,
@@ -18,12 +24,18 @@ from reprieve.manifests.yunikorn import (
     QueueConfiguration,
     parse_duration,
     preemption_delay,
+    used_partition,
 )
-from reprieve.model.resources import Resources
+from reprieve.model.resources import NOTHING, Resources
+from reprieve.policies.queue.node_order import node_order
+from reprieve.policies.queue.placement import PARENT_QUEUE, Placement, Unplaced
 from reprieve.policies.queue.pods import Applications, held, queue_name, stays_out
+from reprieve.policies.queue.user_limits import UserLimits, counted_application
 from reprieve.world import Change, PodFacts, World
 
-DEFAULT_PARTITION = "default"
+RECOVERY = f"{ROOT}.@recovery@"
+"""Where pods count that run, and that no placement rule gives a queue to."""
+_SORT_PRIORITY = "application.sort.priority"
 _MOST = 2**31
 """Priorities are numbers of 32 bits; larger offsets mean no more."""
 
@@ -56,8 +68,21 @@ class QueueNode:
         self.delay = preemption_delay(properties)
         """Seconds that a request in it waits before it may preempt."""
         self.quota_delay = max(0.0, parse_duration(properties.get("quota.preemption.delay", "")) or 0.0)
+        self.fair = properties.get("application.sort.policy", "").lower() == "fair"
+        """Whether applications in it take turns by what they have; else by their age."""
+        self.by_application: dict[str, dict[str, int]] = {}
+        """What each application has, where they do."""
+        above: dict[str, int] = parent.most if parent is not None else {}
+        own = {name: min(units, above.get(name, units)) for name, units in (bounds.max or NOTHING).items()}
+        self.most: dict[str, int] = {**above, **own}
+        """The smallest maximum of each resource, from the queue up."""
         self.offset = _integer(properties.get("priority.offset", "0"))
         self.priority_fence = properties.get("priority.policy", "").lower() == "fence"
+
+    @property
+    def names(self) -> list[str]:
+        """From the queue itself up to root."""
+        return [node.name for node in self.path]
 
     def above(self) -> "tuple[QueueNode, ...]":
         return self.path[1:]
@@ -69,6 +94,10 @@ class QueueNode:
                 node.used[name] = node.used.get(name, 0) + sign * units
                 if not facts.pod.terminating:
                     node.kept[name] = node.kept.get(name, 0) + sign * units
+        if self.fair:
+            has = self.by_application.setdefault(counted_application(facts), {})
+            for name, units in held(facts).items():
+                has[name] = has.get(name, 0) + sign * units
 
     def promised_to(self, others_than: PodFacts) -> Resources:
         """What is promised to other pods: as good as used for those who come after."""
@@ -98,7 +127,14 @@ class QueueTree:
         self._by_name: dict[str, QueueNode] = {}
         self.changed: set[int] = set()
         """Numbers of the queues whose use has changed since somebody last emptied this."""
+        self.node_order = node_order(partition.nodesortpolicy)
+        self.limits = UserLimits()
+        self._configured: dict[str, Literal["leaf", "parent"]] = {ROOT: "parent"}
+        rules = partition.placementrules
+        self._placement = Placement(rules, self._configured.get, world) if rules else None
         named = [queue for queue in partition.queues if queue.name.lower() == ROOT]
+        self.priorities_last = bool(named) and named[0].properties.get(_SORT_PRIORITY, "").lower() == "disabled"
+        self._of_partition = partition.limits
         self.root = self._plant(named[0] if named else Queue(name=ROOT, queues=partition.queues), None)
         self.applications = Applications()
         for facts in sorted(world.pods.values(), key=lambda facts: (facts.created, facts.key)):
@@ -108,6 +144,8 @@ class QueueTree:
         name = f"{parent.name}.{queue.name.lower()}" if parent else ROOT
         node = self._add(name, parent, queue.resources, queue.properties)
         node.template = queue.childtemplate
+        self.limits.limit(name, queue.limits if parent else (*queue.limits, *self._of_partition), queue.maxapplications)
+        self._configured.setdefault(name, "leaf" if queue.leaf else "parent")
         for child in queue.queues:
             self._plant(child, node)
         return node
@@ -120,12 +158,21 @@ class QueueTree:
         return node
 
     def queue_of(self, facts: PodFacts) -> QueueNode:
-        """The queue that a pod names; one that is not configured is made."""
-        name = queue_name(facts.pod.metadata)
+        """The queue that a pod goes to, or names; one that is not configured is made."""
+        placed = self._placed(facts)
+        name = RECOVERY if isinstance(placed, Unplaced) else placed
         known = self._by_name.get(name)
         if known is None:
             known = self._by_name[name] = self._find(name.lower().split("."))
         return known
+
+    def _placed(self, facts: PodFacts) -> str | Unplaced:
+        return queue_name(facts.pod.metadata) if self._placement is None else self._placement.place(facts)
+
+    def unplaced(self, facts: PodFacts) -> Unplaced | None:
+        """Why a pod has no queue; None: it has one."""
+        placed = self._placed(facts)
+        return placed if isinstance(placed, Unplaced) else None
 
     def _find(self, path: list[str]) -> QueueNode:
         node = self.root
@@ -139,9 +186,17 @@ class QueueTree:
         template = next((node.template for node in parent.path if node.template is not None), None)
         if template is None or not leaf:
             return self._add(f"{parent.name}.{name}", parent, Bounds(), {})
+        self.limits.limit(f"{parent.name}.{name}", (), template.maxapplications)
         return self._add(f"{parent.name}.{name}", parent, template.resources, template.properties)
 
     # Following the world
+
+    def is_another_after(self, change: Change) -> bool:
+        """Whether pods that are there may be in other queues now."""
+        if change.kind is not Namespace or self._placement is None:
+            return False
+        old, new = (item.metadata.annotations if item is not None else {} for item in (change.old, change.new))
+        return bool(old.get(PARENT_QUEUE) != new.get(PARENT_QUEUE))
 
     def follow(self, change: Change) -> set[str]:
         """A pod has changed; tells the nodes on which somebody else became the first of its application, or ceased."""
@@ -162,6 +217,8 @@ class QueueTree:
             else:
                 for node in queue.path:
                     node.promised[facts.key] = facts
+            if self.limits:
+                self.limits.put(facts, queue.names)
         return self.applications.put(facts)
 
     def _take(self, facts: PodFacts) -> set[str]:
@@ -172,15 +229,16 @@ class QueueTree:
                 self.changed.update(node.number for node in queue.path)
             for node in queue.path:
                 node.promised.pop(facts.key, None)
+            if self.limits:
+                self.limits.take(facts, queue.names)
         return self.applications.take(facts)
 
 
 def partition_of(world: World) -> Partition:
     """The default partition, or else the first."""
     configuration: QueueConfiguration | None = next(iter(world.all(QueueConfiguration)), None)
-    partitions = configuration.partitions if configuration else ()
-    named = [partition for partition in partitions if partition.name.lower() == DEFAULT_PARTITION]
-    return (*named, *partitions, Partition(name=DEFAULT_PARTITION))[0]
+    used = used_partition(configuration) if configuration is not None else None
+    return used or Partition(name=DEFAULT_PARTITION)
 
 
 def below(queue: QueueNode) -> Iterator[QueueNode]:
@@ -188,3 +246,11 @@ def below(queue: QueueNode) -> Iterator[QueueNode]:
     yield queue
     for child in queue.children.values():
         yield from below(child)
+
+
+def limited(tree: QueueTree, facts: PodFacts) -> Sequence[Claim]:
+    """What lets a pod into no queue, or not now, whoever leaves."""
+    unplaced = tree.unplaced(facts)
+    if unplaced is not None:
+        return [NotPlaced(rules=unplaced.rules)]
+    return tree.limits.in_the_way(facts, tree.queue_of(facts).names) if tree.limits else ()

@@ -1,10 +1,12 @@
 """What a pending pod finds in its queues and on nodes: what it asks for, what is in its way, how far it may look."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.claims import Claim as EngineClaim
 from reprieve.engine.nodes.view import NodeView
 from reprieve.model.names import UnitName
 from reprieve.policies.queue.laws import Claim, over_maximum
@@ -15,6 +17,9 @@ from reprieve.world import PodFacts
 
 class QueueView(Claim):
     """One pod that waits in a queue, at one moment."""
+
+    limited: Sequence[EngineClaim] = ()
+    """What lets it into no queue, or not now, whoever leaves: placement rules, limits of users and applications."""
 
     def __init__(self, facts: PodFacts, queue: QueueNode, nodes: NodeView, now: int) -> None:
         super().__init__(facts, queue)

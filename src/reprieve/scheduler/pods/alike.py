@@ -6,8 +6,8 @@ of which all but the first few say what was said before.
 1. Who was refused, and is alike to others, sleeps beside them. What could help wakes the oldest of them: it leads.
 2. It is refused again: so would be the others, which sleep on. Whatever else comes of its turn (a place, a nomination,
    a wait that has an end, a failure, or that it is gone), the next one leads, before anybody less important has a turn.
-3. Alike are pods that the search cannot tell apart, and that have the same policy, queue and application; not those
-   that mind the pods around them, or that were promised a place.
+3. Alike are pods that the search cannot tell apart, and that have the same policy, queue, application, user and
+   namespace; not those that mind the pods around them, or that were promised a place.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,10 @@ from collections.abc import Callable
 from reprieve.engine.plan import Plan
 from reprieve.model.names import kind_of
 from reprieve.policies.queue.pods import application, queue_name, required_node
+from reprieve.policies.queue.users import user_of
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
-from reprieve.scheduler.scheduling_queue import Age, SchedulingQueue
+from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.world import PodFacts
 
 
@@ -26,7 +27,7 @@ class Alike:
 
     def __init__(self, what: object) -> None:
         self.what = what
-        self.asleep: dict[str, Age] = {}
+        self.asleep: dict[str, tuple[int, str]] = {}
         self.leader = ""
 
 
@@ -56,8 +57,9 @@ class AlikePods:
             alike.asleep[unit] = pods[0].created, unit
 
     def _what(self, facts: PodFacts, policy: str) -> object:
-        meta = facts.pod.metadata
-        terms = policy, facts.preemption_policy, queue_name(meta), application(facts), required_node(facts)
+        meta, namespace = facts.pod.metadata, facts.key[0]
+        queue = queue_name(meta), application(facts), user_of(meta), namespace
+        terms = policy, facts.preemption_policy, *queue, required_node(facts)
         return (self._room.shape(facts), *terms)
 
     def takes_turn(self, unit: str) -> Callable[[], None]:

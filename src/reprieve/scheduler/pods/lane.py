@@ -22,10 +22,13 @@ from reprieve.manifests.kinds import (
     VOLUME_CLAIMS,
     VOLUMES,
 )
+from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.propagation import selected_by
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.yunikorn import QueueConfiguration
 from reprieve.model.names import Key, kind_of
+from reprieve.policies.queue.pods import named_queue
+from reprieve.policies.queue.users import user_of
 from reprieve.scheduler.lanes import Helps, Lane, Services
 from reprieve.scheduler.mirror import Seen, alike
 from reprieve.scheduler.pods.alike import AlikePods
@@ -53,6 +56,7 @@ class PodLane(Lane):
         self._queue = services.queue
         self._history = services.context.log.history
         self._pending = PendingUnits(services.policies, services.names)
+        self._queue.stand_by(self._pending.rank)
         room = NodeRoom(services.policies, services.context.clock)
         evictions = self._evictions = PodEvictions(services.context, services.policies.respects_budgets)
         effects = PodEffects(services.context, evictions)
@@ -108,6 +112,8 @@ class PodLane(Lane):
         self._placed.clear()
         for unit in self._wakeups.next_in_line():
             self._push(unit)
+        if self._wakeups.something:
+            self._queue.somebody_has_less()
 
     def _push(self, unit: str) -> None:
         if unit in self._pending:
@@ -254,12 +260,12 @@ def _reserves(record: Record) -> bool:
 
 
 def looks_different(seen: Seen) -> bool:
-    """Whether others see something else in a pod than before: its labels, or that it leaves."""
+    """Whether others see something else in a pod than before: its labels, whose it is, or that it leaves."""
     return seen.old is not None and seen.new is not None and _looks(seen.old) != _looks(seen.new)
 
 
 def _looks(record: Record) -> tuple[Any, ...]:
-    return record.manifest.metadata.labels, record.manifest.terminating
+    return *_says(record.manifest.metadata), record.manifest.terminating
 
 
 def keeps_away(record: Record) -> bool:
@@ -273,7 +279,12 @@ def asks_anew(seen: Seen) -> bool:
     if seen.old is None or seen.new is None:
         return True
     old, new = seen.old.manifest, seen.new.manifest
-    return bool(old.spec != new.spec or old.metadata.labels != new.metadata.labels)
+    return bool(old.spec != new.spec or _says(old.metadata) != _says(new.metadata))
+
+
+def _says(meta: ObjectMeta) -> tuple[Any, ...]:
+    """What a pod says of itself that decisions go by."""
+    return meta.labels, user_of(meta), named_queue(meta)
 
 
 def offers(record: Record) -> tuple[object, ...]:

@@ -1,6 +1,6 @@
 """Which units wait: pods alone, or groups with the pods of them that wait; kept as pods come, change and go."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.manifests.pods import Pod
@@ -112,12 +112,16 @@ class PendingUnits:
         pods = self.pods(unit)
         return self._groups.priority_of(pods) if pods else 0
 
-    def rank(self, unit: str) -> tuple[Rank, Age]:
-        """By what it is taken from the queue, as in a plan: its priority, as its queues see it, then when the first of
-        its pods was made."""
+    def rank(self, unit: str) -> tuple[Rank, Age, Hashable]:
+        """By what it is taken from the queue, as in a plan: its priority as its queues see it, what these have, then
+        when the first of its pods was made. And the line that it stands in, with others whose queues have as much."""
         pods = self.pods(unit)
-        levels = self._queues.levels(pods[0]) if pods and kind_of(unit) == "Pod" else ()
-        return Rank(*levels or (self.priority(unit),)), (min((facts.created for facts in pods), default=0), unit)
+        created = min((facts.created for facts in pods), default=0)
+        if not pods or kind_of(unit) != "Pod":
+            return Rank(self.priority(unit)), (created, 0, created, unit), None
+        turn = self._queues.turn(pods[0])
+        rank = Rank(*turn.levels or (self.priority(unit),), shares=turn.shares)
+        return rank, (*turn.before_age, created, unit), turn.line
 
     def nominated_to(self, node: str) -> list[PodFacts]:
         """Pods that wait for a place on a node."""

@@ -7,7 +7,8 @@
    and has left): all of them.
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
    queues that may preempt by law 4 mind everybody: whoever comes may take its queue over its guarantee, whoever leaves
-   takes the own one below it. Those that must run on one node mind who is there: it may be somebody that makes way.
+   takes the own one below it. So do those who wait for the limit of a user, group or queue. Those that must run on one
+   node mind who is there: it may be somebody that makes way.
 4. Of pods that are alike the first is tried for all: see `alike`.
 """
 
@@ -147,7 +148,7 @@ class PodWakeups:
 
     def _minds_who_is_there(self, facts: PodFacts, queues: QueueEntry, happened: "_Happened") -> bool:
         """Whether queues may let it preempt somebody who was not there, or not to be asked, before."""
-        return queues.may_claim(facts) or queues.node_for(facts) in happened.neighbours
+        return queues.minds_everybody(facts) or queues.node_for(facts) in happened.neighbours
 
     def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:
         """Asked once for each shape of pod, however many wait."""

@@ -1,15 +1,16 @@
 """YuniKorn's queues as the store has them: taken over when they change, refused when they are wrong.
 
 1. The oldest ConfigMap of that name is the one; another of the same name, in whatever namespace, is not used as long as
-   that one exists, and is told so.
+   that one exists, and is told so. Where it has no queues, or there is none, the oldest `yunikorn-defaults` counts.
 2. A configuration that is accepted is also written to an annotation of its ConfigMap: when the next one is bad, and the
    scheduler restarts, the last good one is still known.
 3. A bad one is refused with an event that says all that is wrong; the old one of the same ConfigMap stays in force.
-4. A plan over what is stored goes by what is in force, too: `in_force`.
-5. When it is deleted there are no queues any more: an event about it says so, and what that means for pods.
+4. What of an accepted one has no effect is told in an event as well.
+5. A plan over what is stored goes by what is in force, too: `in_force`.
+6. When it is deleted there are no queues any more: an event about it says so, and what that means for pods.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +18,8 @@ import msgspec
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.loading import load_objects
-from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration
+from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration, queues_key
+from reprieve.manifests.yunikorn import CONFIG_MAPS as OF_QUEUES
 from reprieve.scheduler.context import Context, annotations_of
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
@@ -41,20 +43,23 @@ class QueueConfigurations:
 
     @staticmethod
     def concerns(record: Record) -> bool:
-        return record.name == CONFIG_MAP
+        return record.name in OF_QUEUES
 
     def source(self) -> Record | None:
         """The ConfigMap that counts."""
-        return _that_counts(record for record in self._context.mirror.all(CONFIG_MAPS) if self.concerns(record))
+        return _that_counts(self._all())
+
+    def _all(self) -> list[Record]:
+        return [record for record in self._context.mirror.all(CONFIG_MAPS) if self.concerns(record)]
 
     async def changed(self, record: Record | None, before: Record | None = None) -> bool:
         """A ConfigMap of that name has changed or gone; whether other queues are in force now."""
         source = self.source()
-        if record is not None and source is not None and record.uid != source.uid:
+        if record is not None and source is not None and record.name == source.name and record.uid != source.uid:
             if self._writes:
                 await self._context.event(record, "Warning", "QueuesIgnored", loop.other_configuration(source.unit))
             return False
-        text = _text_of(source)
+        text = _text_of(source, self._all())
         if source is None or text is None:
             return await self._end(source or before)
         if source.uid != self._uid:
@@ -65,10 +70,12 @@ class QueueConfigurations:
         return text != self._refused and await self._take(source, text)
 
     async def _take(self, source: Record, text: str) -> bool:
-        accepted, problems = read_queues(text)
+        accepted, problems, unused = read_queues(text)
         if accepted is not None:
             self._use(accepted, text)
             await self._accept(source, text)
+            if unused and self._writes:
+                await self._context.event(source, "Warning", "QueuesInPart", loop.configuration_in_part(unused))
             return True
         self._refused = text
         if self._writes:
@@ -99,7 +106,7 @@ class QueueConfigurations:
         if self._text is not None:
             return False
         written = annotations_of(source).get(ACCEPTED, "")
-        accepted, _ = read_queues(written)
+        accepted, *_ = read_queues(written)
         if accepted is None:
             return self._drop_all()
         refused = self._refused
@@ -128,21 +135,35 @@ def in_force(records: Iterable[Record]) -> list[Record]:
     named = [one for one in found if one.resource == CONFIG_MAPS and QueueConfigurations.concerns(one)]
     source = _that_counts(named)
     others = [one for one in found if not any(one is other for other in named)]
-    accepted = _accepted_text(source)
+    accepted = _accepted_text(source, named)
     return others if source is None or accepted is None else [*others, _with_text(source, accepted)]
 
 
-def _that_counts(named: Iterable[Record]) -> Record | None:
-    return min(named, key=lambda record: (record.metadata.get("creationTimestamp", ""), record.key), default=None)
+def _that_counts(named: Sequence[Record]) -> Record | None:
+    """The users' own if it has queues, else the defaults if they have; else the users' own."""
+    oldest = [_oldest(named, name) for name in OF_QUEUES]
+    found = [each for each in oldest if each is not None]
+    return next((each for each in found if _text_of(each, named) is not None), found[0] if found else None)
 
 
-def _text_of(source: Record | None) -> str | None:
-    return (source.data.get("data") or {}).get(QUEUES_FILE) if source is not None else None
+def _oldest(named: Iterable[Record], name: str) -> Record | None:
+    of_name = (record for record in named if record.name == name)
+    return min(of_name, key=lambda record: (record.metadata.get("creationTimestamp", ""), record.key), default=None)
 
 
-def _accepted_text(source: Record | None) -> str | None:
+def _data(record: Record | None) -> dict[str, str]:
+    return (record.data.get("data") or {}) if record is not None else {}
+
+
+def _text_of(source: Record | None, named: Sequence[Record]) -> str | None:
+    """What a ConfigMap says of queues, in the entry that it, or else one of the others, names."""
+    own, defaults = (_data(_oldest(named, name)) for name in OF_QUEUES)
+    return _data(source).get(queues_key(own, defaults))
+
+
+def _accepted_text(source: Record | None, named: Sequence[Record]) -> str | None:
     """The text of a ConfigMap; where that is refused the last one that was not; None: there are no queues."""
-    text = _text_of(source)
+    text = _text_of(source, named)
     if source is None or text is None:
         return None
     texts = (text, annotations_of(source).get(ACCEPTED, ""))
@@ -150,15 +171,15 @@ def _accepted_text(source: Record | None) -> str | None:
 
 
 def _with_text(source: Record, text: str) -> Record:
-    if text == _text_of(source):
+    if _data(source) == {QUEUES_FILE: text}:
         return source
     raw = msgspec.json.encode({**source.data, "data": {QUEUES_FILE: text}})
     name = {"namespace": source.namespace, "name": source.name}
     return Record(source.resource, raw, **name, uid=source.uid, version=source.version)
 
 
-def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str]]:
-    """The configuration in a text, or all that is wrong with it."""
+def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str], list[str]]:
+    """The configuration in a text, or all that is wrong with it; and what of it has no effect, or another."""
     config_map = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -166,8 +187,10 @@ def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str]]:
         "data": {QUEUES_FILE: text},
     }
     loaded = load_objects([config_map], name=CONFIG_MAP)
-    problems = [*loaded.errors, *(problem for problem in admit_all(loaded.entries) if problem.severity == "error")]
+    said = admit_all(loaded.entries)
+    problems = [*loaded.errors, *(problem for problem in said if problem.severity == "error")]
+    unused = [f"{problem.field}: {problem.message}" for problem in said if problem.severity == "warning"]
     found = next((item for item in loaded.objects if isinstance(item, QueueConfiguration)), None)
     if found is None and not problems:
-        return None, [loop.EMPTY_CONFIGURATION]
-    return (None if problems else found), [str(problem) for problem in problems]
+        return None, [loop.EMPTY_CONFIGURATION], []
+    return (None if problems else found), [str(problem) for problem in problems], unused

@@ -79,7 +79,7 @@ def test_law_3_nobody_of_the_same_application_or_queue_goes(made: Decided) -> No
 
 @often
 @given(preemptions)
-def test_law_4_the_guarantee_holds_the_request_or_nobody_goes(made: Decided) -> None:
+def test_law_4_the_queue_is_under_its_guarantee_or_nobody_goes(made: Decided) -> None:
     _, _, plain, gone = made
     assert plain.under_guarantee(ASK, set(gone))
 

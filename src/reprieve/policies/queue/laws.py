@@ -37,7 +37,6 @@ about candidates (2, 3, 5, 6, 7) are in `rules`; what every queue is to a claim 
 from collections.abc import Mapping
 
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.policies.queue.pods import held
 from reprieve.policies.queue.tree import QueueNode
 from reprieve.world import PodFacts
 
@@ -52,12 +51,16 @@ class Claim:
     def __init__(self, facts: PodFacts, queue: QueueNode) -> None:
         self.facts = facts
         self.queue = queue
-        self.request = held(facts)
+        self.request = queue.tree.held(facts)
         self.promised = {node.number: node.promised_to(facts) for node in queue.path if node.promised}
         """What the queues on its path have promised to others."""
         self.capped = [node for node in queue.path if node.maximum is not None]
         self.claimed = next((node for node in queue.path if _names_any(node, self.request)), None)
         """Law 4: the queue whose guarantee it claims; None: nobody guarantees any of what it asks for."""
+
+    def comes(self, name: str) -> int:
+        """What it brings of a type to the queues on its path."""
+        return self.request.of(name)
 
     def within(self, queue: QueueNode) -> bool:
         """Whether another queue is below the one that is claimed."""
@@ -111,13 +114,18 @@ def left_of_guarantee(claim: Claim, gone: Gone) -> dict[str, int]:
 
 
 def under_guarantee(claim: Claim, gone: Gone = NOBODY_GONE) -> bool:
-    """Law 4: some type it asks for is guaranteed, and every such type holds the whole request.
+    """Law 4: some type it asks for is guaranteed, and of every such type some is left.
 
     Where the guarantee stands above the queue, those who leave below it make room in it.
     """
     left = left_of_guarantee(claim, gone)
     asked = [name for name in claim.request if name in left]
-    return bool(asked) and all(claim.request[name] <= left[name] for name in asked)
+    return bool(asked) and all(is_left(claim, name, left[name]) for name in asked)
+
+
+def is_left(claim: Claim, name: str, left: int) -> bool:
+    """Law 4: whether so much of a guarantee is enough to preempt: any, or as much as is asked for."""
+    return left >= claim.request[name] if claim.queue.tree.settings.request_within_guarantee else left > 0
 
 
 def could_be_under_guarantee(claim: Claim) -> bool:
@@ -135,17 +143,14 @@ def others_gone(claim: Claim) -> Gone:
 
 
 def falls_below(facts: PodFacts, queue: QueueNode, claim: Claim, gone: Gone = NOBODY_GONE) -> QueueNode | None:
-    """Law 2: the first queue that would be under its guarantee without a pod and those gone.
-
-    Those above both are not looked at, unless the pod goes within the queue that is claimed: then none of them may have
-    less of its guarantee than before, once the request is there.
-    """
-    amount = held(facts)
+    """Law 2: the first queue that would have less of its guarantee than before, without a pod and those gone; those
+    above both count the request, which comes to them."""
+    amount = queue.tree.held(facts)
     shared = queue.path.index(claim.common(queue))
-    for place, node in enumerate(queue.path if claim.within(queue) else queue.path[:shared]):
+    for place, node in enumerate(queue.path):
         free = gone.get(node.number, NOTHING)
         for name in node.guaranteed or NOTHING:
-            spare = spare_of(node, name, claim.request.of(name) if place >= shared else None)
+            spare = spare_of(node, name, claim.comes(name) if place >= shared else None)
             if amount.of(name) and free.get(name, 0) + amount.of(name) > spare:
                 return node
     return None

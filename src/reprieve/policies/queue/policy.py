@@ -67,7 +67,7 @@ class QueuePolicy(BasePolicy):
         self.world = ledger.world
         self._ledger = ledger
         self._table = ledger.table
-        self.columns = QueueColumns(ledger.table)
+        self.columns = QueueColumns(ledger.table, ledger.settings.queues)
 
     @property
     def tree(self) -> QueueTree:

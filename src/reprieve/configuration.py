@@ -43,8 +43,8 @@ class QueueSettings(Model):
     """Where YuniKorn's code went another way than its design, which is followed."""
 
     request_within_guarantee: bool = False
-    """Law 4: a pod preempts only where the guarantee of its queue holds the whole of it, as in the code. In the design its
-    queue has to be under its guarantee, and may be above it once the pod is there."""
+    """Law 4: a pod preempts only where the guarantee of its queue holds the whole of it, as in the code. In the design
+    its queue has to be under its guarantee, and may be above it once the pod is there."""
     opt_out: Literal["PriorityClass", "Pod"] = "PriorityClass"
     """Whose annotation `allow-preemption` counts, where a pod has a class: in the code first the pod's."""
 

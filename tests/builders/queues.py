@@ -33,7 +33,7 @@ def tree(
     most: Dict | None = None,
     **more: Any,
 ) -> Dict:
-    """A queue that guarantees `cpu`, `memory` and `pods` and uses `most` at most; properties by name, with _ for a dot."""
+    """A queue that guarantees `cpu`, `memory`, `pods` and uses `most` at most; properties by name, with _ for a dot."""
     numbers = {name: None if units is None else str(units) for name, units in (("vcore", cpu), ("pods", pods))}
     guaranteed = without_nothing(memory=memory, **numbers)
     template = more.pop("template", None)

@@ -1,4 +1,4 @@
-"""Worlds in which queues fight for all there is: guarantees anywhere in the tree, of some types or all, pods among them,
+"""Worlds in which queues fight for all there is: guarantees anywhere in the tree, of some types or all, also of pods,
 more than the cluster has; maxima, fences, offsets; and ReplicaSets that want more than fits.
 
 Nothing is made so that it makes sense: what comes to rest here comes to rest anywhere.

@@ -3,8 +3,8 @@
 Every pod claims the lowest queue on its path that guarantees any of what it asks for. What a queue has of its guarantee
 is what is used, and no more than the guarantee.
 
-1. No preemption lowers that for any queue. One that takes from outside the queue it claims adds to it, of each type that
-   is claimed: the smallest request at least, or else the guarantee is full for good.
+1. No preemption lowers that for any queue. One that takes from outside the queue it claims adds to it, of each type
+   that is claimed: the smallest request at least, or else the guarantee is full for good.
 2. One that takes from within adds a pod that claims this queue, and takes pods that claim one further down: such a pod
    goes again only for somebody who claims a queue above, or takes from outside.
 3. Whatever else evicts somebody, a DaemonSet or a lowered maximum, may undo all of that once.

@@ -1,8 +1,8 @@
 """The seven laws of YuniKorn's design, read off manifests: which of them a preemption breaks.
 
 Written from the design alone. It knows a configuration, priority classes, nodes and pods as they stand when somebody
-preempts; who is to leave, and where the preemptor is to go. What a queue uses is what runs in it and below it and is not
-on its way out; what is promised to pods that wait for their victims counts as used by those who ask after them.
+preempts; who is to leave, and where the preemptor is to go. What a queue uses is what runs in it and below it and does
+not leave already; what is promised to pods that wait for their victims counts as used by those who ask after them.
 
 1. Who opted out goes only where no other single pod would do. Opting out is up to the priority class.
 2. No queue, common ancestors included, has less of its guarantee afterwards than before: without the victims, with the
@@ -16,8 +16,8 @@ on its way out; what is promised to pods that wait for their victims counts as u
 7. No victim is outside the preemptor's fence.
 
 Besides: every victim is needed; all are on the preemptor's node unless that has room; no victim must run on its node,
-leaves already, or is where preemption is disabled; and of two that would do, alike in all else, the less important goes,
-and of equals the younger.
+leaves already, or is where preemption is disabled; and of two that would do alone, the less important goes, and of
+equals on a node the younger.
 """
 
 from __future__ import annotations
@@ -128,6 +128,10 @@ class SevenLaws:
 
     def bounds(self, queue: str, kind: str) -> Amounts:
         return amounts(self.queues[queue].get("resources", {}).get(kind), milli=True)
+
+    def guarantees(self, queue: str) -> int:
+        """How many queues up its path guarantee anything."""
+        return sum(bool(self.bounds(step, "guaranteed")) for step in self.path(queue))
 
     def says(self, queue: str, name: str) -> str:
         return str(self.queues[queue].get("properties", {}).get(name, ""))

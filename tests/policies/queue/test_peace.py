@@ -24,7 +24,9 @@ _MOST_CYCLES = 200
 
 def asking(rivals: list[Rival]) -> list[Asking]:
     return [
-        Asking(one.queue, Resources.parse({"cpu": str(one.cpu), "memory": f"{one.memory}Gi", "pods": "1"}), one.replicas)
+        Asking(
+            one.queue, Resources.parse({"cpu": str(one.cpu), "memory": f"{one.memory}Gi", "pods": "1"}), one.replicas
+        )
         for one in rivals
     ]
 

@@ -52,14 +52,12 @@ class QueueCandidates:
 
     @cached_property
     def importance(self) -> Ints:
-        """Of those who may be asked, as they have their turns when they wait: by priority as root sees it; where that is
-        equal as the queues below see it, down to their own."""
+        """Of those who may be asked, as they have their turns when they wait: by priority as root sees it; where that
+        is equal as the queues below see it, down to their own."""
         priority, tree = self.column("priority"), self._columns.tree
         if not any(queue.offset or queue.priority_fence for queue in tree.queues):
             return priority  # all queues see the same
-        pairs, place = np.unique(
-            np.stack((self.queue[self.mask], priority[self.mask])), axis=1, return_inverse=True
-        )
+        pairs, place = np.unique(np.stack((self.queue[self.mask], priority[self.mask])), axis=1, return_inverse=True)
         depth = max(len(queue.path) for queue in tree.queues)
         seen = [_from_root_down(own, tree.queues[queue], depth) for queue, own in pairs.T.tolist()]
         numbers = {levels: number for number, levels in enumerate(sorted(set(seen)))}

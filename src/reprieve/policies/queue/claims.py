@@ -31,7 +31,7 @@ def at_maximum(view: QueueView) -> Iterator[AtMaximum]:
 
 
 def above_guarantee(asking: Asking, *, alone: bool) -> NoGuarantee | GuaranteeUsed | None:
-    """Law 4: of what not enough is left in a guarantee, also if all others below it left (`alone`); None: of nothing."""
+    """Law 4: of what a guarantee has not enough left, also if all others below it left (`alone`); None: of nothing."""
     left = laws.left_of_guarantee(asking, laws.others_gone(asking) if alone else laws.NOBODY_GONE)
     guaranteed = [name for name in asking.request if name in left]
     if not guaranteed:

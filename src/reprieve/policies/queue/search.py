@@ -75,7 +75,7 @@ class QueueSearch:
         self.refused: dict[int, dict[Key, Reason]] = {}
         """By node: whom law 2 protected while the search went on."""
         self.held_by_law_4: set[int] = set()
-        """Nodes that would have room enough, but on which its queue would be above its guarantee."""
+        """Nodes that would have room enough, but its queue not enough left of its guarantee."""
         self._found: dict[int, list[QueueCandidate]] = {}
         """Nodes that have been searched with success, and their victims."""
         self._prices = self._from_the_cheapest_up()

@@ -128,8 +128,8 @@ class QueueStanding:
         return self._down(start, lambda _, parents: parents) > 0
 
     def _over_guarantee(self) -> Mask:
-        """Law 5: it guarantees nothing, or is over in some type, as is each queue above it that guarantees anything; and
-        it may lose some of what is asked for."""
+        """Law 5: it guarantees nothing, or is over in some type, as is each queue above it that guarantees anything;
+        and it may lose some of what is asked for."""
         above = {name: self._least(name, dict.fromkeys(self._start, ABSENT)) for name in self._figures.guaranteed_types}
         nothing = np.ones(self._figures.size, dtype=np.bool_)
         some = np.zeros(self._figures.size, dtype=np.bool_)

@@ -100,12 +100,13 @@ class SevenLaws:
 
     def opted_out(self, pod: str) -> bool:
         said = self.class_of(pod) or self.pods[pod]
-        return bool(said["metadata"].get("annotations", {}).get(_ALLOW) == "false")
+        return str(said["metadata"].get("annotations", {}).get(_ALLOW)) == "false"
 
     def leads(self, pod: str) -> bool:
         """Whether it is the earliest of its application."""
         same = [name for name in self.pods if self.application(name) == self.application(pod)]
-        return pod == min(same, key=lambda name: (self.created(name), name))
+        first = min(same, key=lambda name: (self.created(name), name))
+        return first == pod
 
     def created(self, pod: str) -> str:
         return str(self.pods[pod]["metadata"]["creationTimestamp"])
@@ -117,7 +118,8 @@ class SevenLaws:
         return str(self.pods[pod]["spec"].get("nodeName", ""))
 
     def fixed(self, pod: str) -> bool:
-        return any(owner["kind"] == "DaemonSet" for owner in self.pods[pod]["metadata"].get("ownerReferences", ()))
+        owners: list[Dict] = self.pods[pod]["metadata"].get("ownerReferences", [])
+        return any(owner["kind"] == "DaemonSet" for owner in owners)
 
     # Queues
 

@@ -53,7 +53,7 @@ _LAWS = {
     "NeverBelowGuarantee": "without it {queue} would be left below its guarantee (law 2)",
     "SameApplication": "it belongs to the preemptor's application (law 3)",
     "OwnQueue": "it runs in the preemptor's own queue, {queue} (law 3)",
-    "SameGuarantee": "it only shares the guarantee of {top}, which the preemptor claims; it has none of its own (law 4)",
+    "SameGuarantee": "it has no guarantee of its own and only shares that of {top}, which the preemptor claims (law 4)",
     "AboveGuarantee": "{queue}, the preemptor's queue, has not enough left of its guarantee (law 4)",
     "WithinGuarantee": "{queue} is not over its guarantee{of} (law 5)",
     "HigherPriority": "priority {priority} is above {bound}, the highest that may be preempted there (law 6)",

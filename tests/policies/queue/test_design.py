@@ -87,7 +87,7 @@ def test_between_two_queues_that_guarantee_nothing_nothing_moves() -> None:
     running = low("b-1", "b-2", queue="root.team.m.b", memory="1Gi")
     made = decide(config, node("n1", cpu="2", memory="8Gi"), running, in_queue("ask", "root.team.m.a"))
     assert rules(made) == {"b-1": "SameGuarantee", "b-2": "SameGuarantee"}
-    assert "it has none of its own (law 4)" in made.spared[0]["message"]
+    assert "it has no guarantee of its own and only shares that of root.team" in made.spared[0]["message"]
 
 
 def test_within_a_common_ancestor_who_is_over_its_own_guarantee_gives() -> None:

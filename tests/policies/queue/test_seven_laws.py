@@ -78,7 +78,7 @@ class Watched(Cycles):
                 self._look_at(plan)
             return plan
 
-        self.policies.decide = looked_at  # type: ignore[method-assign]
+        self.policies.decide = looked_at  # type: ignore[method-assign, assignment]
         try:
             return super().step()
         finally:

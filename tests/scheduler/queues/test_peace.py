@@ -48,7 +48,7 @@ def _set(one: Rival, leaves: float) -> Dict:
     return made
 
 
-def _life(made: Rivalry, random: Random) -> Life:
+def life_of(made: Rivalry, random: Random) -> Life:
     """The rivals arrive one after the other, or together; after that nobody does anything but the scheduler."""
     nodes = [hollow_node(name, cpu=str(cpu), memory=f"{memory}Gi") for name, (cpu, memory) in made.nodes.items()]
     classes = [priority_class(f"p{value}", value) for value in range(2)]
@@ -70,7 +70,7 @@ def _preemptions(plane: Plane) -> int:
 def _fought(seed: int, directory: Path | None = None) -> int:
     """One life; how often somebody preempted."""
     made, random = rivalry(seed, sound=True), Random(seed)  # noqa: S311 - not a secret
-    life = _life(made, random)
+    life = life_of(made, random)
 
     async def story(plane: Plane) -> tuple[list[str], int]:
         eye = Eye(plane.plane.store)

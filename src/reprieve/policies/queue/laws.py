@@ -26,9 +26,9 @@ preemption. Of each guarantee look at what its queue has: what is used or promis
   the guarantee of a queue in terms of the smallest requests, each type rounded up and all types together, and X for
   evictions that are nobody's claim (DaemonSets, lowered maxima, priorities of pods outside), it is claimed so at most
   C x (1 + X) times.
-- A preemption from within adds a task that claims this queue, and takes such that claim one further down. Seen from root
-  down there are ever more tasks, and there is an end to that, too: with N for all tasks that claim the queue, A for
-  preemptions from within queues above it, and P for all from outside, at most N x (1 + X + P + A).
+- A preemption from within adds a task that claims this queue, and takes such that claim one further down. Seen from
+  root down there are ever more tasks, and there is an end to that, too: with N for all tasks that claim the queue, A
+  for preemptions from within queues above it, and P for all from outside, at most N x (1 + X + P + A).
 
 The rule about the claimed queue is ours, and the least that will do: `docs/queues.md` has a circle that the seven laws
 permit without it.

@@ -11,9 +11,9 @@
    around, so that each would take the place of the other in turn.
 4. They are on one node. With the room that is free there they make the pod fit, and with any of them back it would not.
    Where only a maximum stands in the way, they may be anywhere below it.
-5. On a node, and between nodes: who opted out goes last, then who leads its application (law 1); then the least important
-   go first, and of equals the youngest. Between nodes, the most important victim counts first, then how many they are,
-   how important all of them are, how near their queues, how old they are; then the oldest node, then its name.
+5. On a node, and between nodes: who opted out goes last, then who leads its application (law 1); of the others the
+   least important go first, and of equals the youngest. Between nodes, the most important victim counts first, then how
+   many they are, how important all of them are, how near their queues, how old they are; then the node's age and name.
 6. A pod that must run on one node (a DaemonSet's) takes from that node, whatever queues say: see `required_node`.
 """
 

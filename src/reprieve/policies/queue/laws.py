@@ -22,8 +22,8 @@ queue below the one they have in common, and which is over that guarantee; never
 preemption. Of each guarantee look at what its queue has: what is used or promised, and no more than the guarantee.
 
 - Who comes without preempting lowers that nowhere, and no preemption does (law 2). One from outside raises it for the
-  claimed queue (law 4), of each type that is claimed: by the request, or until it is full, and then for good. With C for
-  the guarantee of a queue in terms of the smallest requests, each type rounded up and all types together, and X for
+  claimed queue (law 4), of each type that is claimed: by the request, or until it is full, and then for good. With C
+  for the guarantee of a queue in terms of the smallest requests, each type rounded up and all types together, and X for
   evictions that are nobody's claim (DaemonSets, lowered maxima, priorities of pods outside), it is claimed so at most
   C x (1 + X) times.
 - A preemption from within adds a task that claims this queue, and takes such that claim one further down. Seen from

@@ -240,13 +240,16 @@ class QueueSearch:
 
     def _least_important(self, slack: Ints, gives: Ints, mask: Mask, importance: Ints) -> Ints:
         """The least important of whom somebody has to go: without all who are as important, the others are too few."""
-        levels = np.unique(importance[mask])
-        low, high = np.zeros(slack.shape[1], dtype=np.int64), np.full(slack.shape[1], max(len(levels) - 1, 0))
+        asked = importance[mask]
+        if not asked.size or asked.min() == asked.max():
+            return np.full(slack.shape[1], asked.min(initial=_MOST))
+        levels = np.unique(asked)
+        low, high = np.zeros(slack.shape[1], dtype=np.int64), np.full(slack.shape[1], len(levels) - 1)
         while (low < high).any():
             middle = (low + high) // 2
             enough = self._nodes.enough(slack + _sum(gives, mask & (importance <= levels[middle])))
             low, high = np.where(enough, low, np.minimum(middle + 1, high)), np.where(enough, middle, high)
-        return levels[low] if len(levels) else low
+        return levels[low]
 
     def _youngest(self, mask: Mask, nodes: Ints, fewest: Ints) -> Ints:
         """How old the oldest is at least: if the youngest go, and no more than it takes."""

@@ -39,6 +39,16 @@ class QuotaSettings(Model):
     """By what candidates of one kind are told apart; ByLowestCost reads the milestones that workloads carry."""
 
 
+class QueueSettings(Model):
+    """Where YuniKorn's code went another way than its design, which is followed."""
+
+    request_within_guarantee: bool = False
+    """Law 4: a pod preempts only where the guarantee of its queue holds the whole of it, as in the code. In the design
+    its queue has to be under its guarantee, and may be above it once the pod is there."""
+    opt_out: Literal["PriorityClass", "Pod"] = "PriorityClass"
+    """Whose annotation `allow-preemption` counts, where a pod has a class: in the code first the pod's."""
+
+
 class LogSettings(Model):
     """How much is kept of what containers of this machine wrote, once they are over."""
 
@@ -65,6 +75,7 @@ class Settings(Model):
     """What was said of gates; all others are as the designs have them."""
     fair_sharing: FairSharingSettings = FairSharingSettings()
     quota: QuotaSettings = QuotaSettings()
+    queues: QueueSettings = QueueSettings()
     logs: LogSettings = LogSettings()
 
     def gate(self, name: str) -> bool:

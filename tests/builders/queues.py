@@ -25,10 +25,17 @@ OPTED_OUT = {"yunikorn.apache.org/allow-preemption": "false"}
 
 
 def tree(
-    name: str, *children: Dict, cpu: int | None = None, memory: str | None = None, most: Dict | None = None, **more: Any
+    name: str,
+    *children: Dict,
+    cpu: float | None = None,
+    memory: str | None = None,
+    pods: int | None = None,
+    most: Dict | None = None,
+    **more: Any,
 ) -> Dict:
-    """A queue that guarantees `cpu` and `memory` and uses `most` at most; properties by name, with _ for a dot."""
-    guaranteed = without_nothing(vcore=None if cpu is None else str(cpu), memory=memory)
+    """A queue that guarantees `cpu`, `memory`, `pods` and uses `most` at most; properties by name, with _ for a dot."""
+    numbers = {name: None if units is None else str(units) for name, units in (("vcore", cpu), ("pods", pods))}
+    guaranteed = without_nothing(memory=memory, **numbers)
     template = more.pop("template", None)
     properties = {key.replace("_", "."): str(value) for key, value in more.items()}
     bounds = without_nothing(guaranteed=guaranteed, max=most)

@@ -1,5 +1,5 @@
-"""Worlds in which queues fight for all there is: guarantees anywhere in the tree, of some types or all, more than the
-cluster has; maxima, fences, offsets; and ReplicaSets that want more than fits.
+"""Worlds in which queues fight for all there is: guarantees anywhere in the tree, of some types or all, also of pods,
+more than the cluster has; maxima, fences, offsets; and ReplicaSets that want more than fits.
 
 Nothing is made so that it makes sense: what comes to rest here comes to rest anywhere.
 """
@@ -48,7 +48,7 @@ class _Maker:
         self._random = random
         self._sound = sound
         self._leaves: list[str] = []
-        self._types = random.choice([("cpu",), ("cpu", "memory"), ("cpu", "memory")])
+        self._types = random.choice([("cpu",), ("cpu", "memory"), ("cpu", "memory"), ("cpu", "pods")])
 
     def made(self) -> Rivalry:
         random = self._random
@@ -67,6 +67,9 @@ class _Maker:
     def _memory(self) -> str | None:
         return self._random.choice([None, None, None, "2Gi", "4Gi", "8Gi"]) if "memory" in self._types else None
 
+    def _pods(self) -> int | None:
+        return self._random.choice([None, None, 1, 2, 3, 5]) if "pods" in self._types else None
+
     def _tree(self, name: str, parent: str, level: int) -> Dict:
         random, path = self._random, f"{parent}.{name}"
         below = random.choice([0, 2, 2, 3]) if level < 3 else 0
@@ -82,13 +85,14 @@ class _Maker:
             more["priority_policy"] = "fence"
         most = random.randint(1, 8) if self._chance(0.15) else None
         named = self._chance(0.6)
-        cpu, memory = (self._cpu(), self._memory()) if named else (None, None)
+        cpu, memory, pods = (self._cpu(), self._memory(), self._pods()) if named else (None, None, None)
         if self._sound:
-            cpu, memory = (self._enough(children, *one) for one in (("vcore", cpu, ""), ("memory", memory, "Gi")))
-            most = max(most, cpu or 0) if most is not None and not children else None
-        return tree(
-            name, *children, cpu=cpu, memory=memory, most=None if most is None else {"vcore": str(most)}, **more
-        )
+            said = (("vcore", cpu, ""), ("memory", memory, "Gi"), ("pods", pods, ""))
+            cpu, memory, pods = (self._enough(children, *one) for one in said)
+            most = max(most, cpu or 0, pods or 0) if most is not None and not children else None
+        limited = "pods" if "pods" in self._types and self._chance(0.5) else "vcore"
+        bound = None if most is None else {limited: str(most)}
+        return tree(name, *children, cpu=cpu, memory=memory, pods=pods, most=bound, **more)
 
     def _enough(self, children: list[Dict], name: str, amount: Any, unit: str) -> Any:
         """An amount that is no less than what the children guarantee; None: it is not named."""

@@ -76,7 +76,7 @@ class Judge:
                 self.faults.append(f"{plan.preemptor} overtakes {unit}: {other.message}")
 
     def _planner(self) -> Planner:
-        made: Planner = self._plane.plane.planner(load_objects(_everything(self._plane)), self._plane.clock())
+        made: Planner = self._plane.plane.planner(load_objects(everything(self._plane)), self._plane.clock())
         return made
 
     async def rest(self) -> None:
@@ -138,7 +138,7 @@ def _of_plan(made: Decision) -> Answer:
     return made.outcome, made.domain or "", dict(made.placement), sorted(victim["unit"] for victim in made.victims)
 
 
-def _everything(plane: Plane) -> list[dict[str, Any]]:
+def everything(plane: Plane) -> list[dict[str, Any]]:
     """All objects, as a plan over a live control plane reads them."""
     found = [record for resource in RESOURCES.values() for record in now(plane.store.list(resource)).records]
     return [record.data for record in in_force(found) if record.resource != EVENTS]

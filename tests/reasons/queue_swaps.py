@@ -11,11 +11,11 @@ PLENTY = {"vcore": "1000", "memory": "1000Gi"}
 
 
 def no_guarantee(scene: Scene) -> None:
-    """Nothing is guaranteed to its queue."""
+    """Nothing is guaranteed to its queue, nor to those above it; only to that of whoever asks."""
     with QueueScene(scene) as queues:
         for queue in queues.theirs:
-            if queue not in queues.own:
-                queue.get("resources", {}).pop("guaranteed", None)
+            queue.get("resources", {}).pop("guaranteed", None)
+        queues.own[-1].setdefault("resources", {})["guaranteed"] = PLENTY
 
 
 def over_guarantee(scene: Scene) -> None:

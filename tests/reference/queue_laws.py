@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from reprieve.model.resources import NOTHING
 from reprieve.policies.queue.laws import Claim
-from reprieve.policies.queue.pods import held
 from reprieve.policies.queue.standing import CLOSED, OPEN
 from reprieve.policies.queue.tree import QueueNode
 from reprieve.world import PodFacts
 
 
 def over_guarantee(queue: QueueNode, claim: Claim) -> bool:
-    """Law 5: it guarantees nothing, or is over its guarantee of something; and it may give some of what is asked."""
-    named = {name for node in below_common(queue, claim) for name in node.guaranteed or NOTHING}
-    over = not named or any(may_give(queue, claim, name) for name in named)
+    """Law 5: it guarantees nothing, or is over its guarantee of something, as is each queue above it that guarantees
+    anything; and it may give some of what is asked."""
+    path = below_common(queue, claim)
+    named = {name for node in path for name in node.guaranteed or NOTHING}
+    over = not named or (any(has_spare(queue, claim, name) for name in named) and all(map(is_over, path)))
     return over and any(may_give(queue, claim, name) for name in claim.request)
 
 
+def is_over(node: QueueNode) -> bool:
+    """Of something that it guarantees; or it guarantees nothing."""
+    said = node.guaranteed or NOTHING
+    return not said or any(node.kept.get(name, 0) > units for name, units in said.items())
+
+
 def may_give(queue: QueueNode, claim: Claim, name: str) -> bool:
-    """Whether it has any of a type, and all queues up to the common one that guarantee the type have more than that."""
-    amounts = [node.kept.get(name, 0) - guaranteed(node, name) for node in below_common(queue, claim)]
-    return queue.kept.get(name, 0) > 0 and all(amount > 0 for amount in amounts)
+    """Whether it has any of a type, and nobody up to the common queue needs it."""
+    return queue.kept.get(name, 0) > 0 and has_spare(queue, claim, name)
+
+
+def has_spare(queue: QueueNode, claim: Claim, name: str) -> bool:
+    """Whether all queues up to the common one that guarantee a type have more than that, whoever below them has it."""
+    return all(node.kept.get(name, 0) > guaranteed(node, name) for node in below_common(queue, claim))
 
 
 def guaranteed(node: QueueNode, name: str) -> int:
@@ -33,11 +44,11 @@ def below_common(queue: QueueNode, claim: Claim) -> tuple[QueueNode, ...]:
 
 
 def only_shares(facts: PodFacts, queue: QueueNode, claim: Claim) -> bool:
-    """Law 4: it is below the queue that is claimed, and claims none further down itself."""
+    """Law 4: it is below the queue that is claimed, and claims none below the common one."""
     if claim.claimed is None or claim.claimed not in queue.path:
         return False
-    further_down = queue.path[: queue.path.index(claim.claimed)]
-    return not any(held(facts).of(name) for node in further_down for name in node.guaranteed or NOTHING)
+    own = below_common(queue, claim)
+    return not any(queue.tree.held(facts).of(name) for node in own for name in node.guaranteed or NOTHING)
 
 
 def priority_bound(queue: QueueNode, claim: Claim) -> int:

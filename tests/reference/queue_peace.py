@@ -3,10 +3,10 @@
 Every pod claims the lowest queue on its path that guarantees any of what it asks for. What a queue has of its guarantee
 is what is used, and no more than the guarantee.
 
-1. A preemption that takes from outside the queue it claims adds at least the smallest request to what that queue has of
-   its guarantee. Only who claims a queue further down may lower that again.
-2. One that takes from within lowers that for no queue at all. It adds a pod that claims this queue, and takes pods that
-   claim one further down: such a pod goes again only for somebody who claims a queue above, or takes from outside.
+1. No preemption lowers that for any queue. One that takes from outside the queue it claims adds to it, of each type
+   that is claimed: the smallest request at least, or else the guarantee is full for good.
+2. One that takes from within adds a pod that claims this queue, and takes pods that claim one further down: such a pod
+   goes again only for somebody who claims a queue above, or takes from outside.
 3. Whatever else evicts somebody, a DaemonSet or a lowered maximum, may undo all of that once.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from math import floor
+from math import ceil
 from typing import NamedTuple
 
 from reprieve.model.resources import Resources
@@ -39,10 +39,9 @@ def most_preemptions(configuration: Dict, asking: Iterable[Asking], evictions: i
             if units:
                 smallest[name] = min(units, smallest.get(name, units))
     outside: dict[str, int] = {}
-    for queue in sorted(guarantees, key=lambda queue: -queue.count(".")):
-        times = floor(sum(units / smallest[name] for name, units in guarantees[queue].items() if name in smallest))
-        below = sum(count for other, count in outside.items() if other.startswith(f"{queue}."))
-        outside[queue] = times * (1 + evictions + below)
+    for queue, guaranteed in guarantees.items():
+        times = sum(ceil(units / smallest[name]) for name, units in guaranteed.items() if name in smallest)
+        outside[queue] = times * (1 + evictions)
     taken = 1 + evictions + sum(outside.values())
     within: dict[str, int] = {}
     for queue in sorted(guarantees, key=lambda queue: queue.count(".")):

@@ -82,12 +82,9 @@ class PlainQueues:
     # What a request needs
 
     def fits(self, pod: str, node: str, without: set[str]) -> bool:
-        """On the node, below every maximum, and by law 4."""
-        return (
-            all(units <= self.room(node, without).of(name) for name, units in self.amount(pod).items())
-            and not self.over_maximum(pod, without)
-            and self.under_guarantee(pod, without)
-        )
+        """On the node, and below every maximum."""
+        room = all(units <= self.room(node, without).of(name) for name, units in self.amount(pod).items())
+        return room and not self.over_maximum(pod, without)
 
     def over_maximum(self, pod: str, without: set[str]) -> bool:
         return any(
@@ -98,13 +95,13 @@ class PlainQueues:
         )
 
     def under_guarantee(self, pod: str, without: set[str]) -> bool:
-        """Law 4: of each type that is guaranteed, the lowest queue that does has room for the request."""
+        """Law 4: of each type that is guaranteed, the lowest queue that does has some left."""
         lowest: dict[str, int] = {}
         for queue in self.path(self.queue(pod)):
             for name, units in (self.bound(queue, "guaranteed") or {}).items():
                 lowest.setdefault(name, units - self.use(queue, without, leaving=False).of(name))
         asked = [name for name in self.amount(pod) if name in lowest]
-        return bool(asked) and all(self.amount(pod)[name] <= lowest[name] for name in asked)
+        return bool(asked) and all(lowest[name] > 0 for name in asked)
 
     def fence(self, pod: str) -> str:
         """Law 7: the first queue on the way up that is fenced, or whose maximum is in the way."""

@@ -108,7 +108,7 @@ ONE_NODE: list[tuple[Claim, str]] = [
     (
         NotTogether(rule="NeverBelowGuarantee", queue="root.a"),
         "is not to be freed: the pods there that may be preempted may not all go: "
-        "root.a would fall below its guarantee (law 2)",
+        "root.a would be left below its guarantee (law 2)",
     ),
     (
         ClusterShort(cluster="m1", replicas=2, missing={"cpu": 3000}, candidates=1),
@@ -132,7 +132,7 @@ QUEUES: list[tuple[str, str]] = [
     (
         texts.queues.above_guarantee(P, [NoGuarantee(queue="root.a")]),
         "Pod/default/p is unschedulable: it may not preempt: root.a has no guarantee of what it asks for, "
-        "and queues preempt only within their guarantee (law 4).",
+        "and queues preempt only while they are under their guarantee (law 4).",
     ),
     (
         texts.queues.above_guarantee(
@@ -140,7 +140,7 @@ QUEUES: list[tuple[str, str]] = [
             [GuaranteeUsed(queue="root.a", asking="root.a", resource="cpu", used=2000, guaranteed=2000, needed=1000)],
         ),
         "Pod/default/p is unschedulable: it may not preempt: root.a uses 2 of its guaranteed 2 cpu, "
-        "and it needs 1 more; and queues preempt only within their guarantee (law 4).",
+        "and queues preempt only while they are under their guarantee (law 4).",
     ),
 ]
 QUOTA: list[tuple[list[Claim], str]] = [

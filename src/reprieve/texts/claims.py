@@ -201,7 +201,7 @@ def _left_alone(claim: claims.LeftAlone) -> str:
 
 def _not_together(claim: claims.NotTogether) -> str:
     one_side = "victims are from inside the queue whose guarantee is claimed or from outside, never both (law 4)"
-    why = f"{claim.queue} would fall below its guarantee (law 2)" if claim.queue else one_side
+    why = f"{claim.queue} would be left below its guarantee (law 2)" if claim.queue else one_side
     return f"not to be freed: the pods there that may be preempted may not all go: {why}"
 
 

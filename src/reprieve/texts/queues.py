@@ -91,17 +91,20 @@ def _law_4(claims: Iterable[Claim]) -> str:
     """What a queue may preempt for, and that this is more."""
     for claim in claims:
         if isinstance(claim, NoGuarantee):
-            return f"{claim.queue} has no guarantee of what it asks for, {_ONLY_WITHIN}"
+            return f"{claim.queue} has no guarantee of what it asks for, and {_ONLY_UNDER}"
         if isinstance(claim, GuaranteeUsed):
             used, most = print_amount(claim.resource, claim.used), amount(claim.resource, claim.guaranteed)
             own = f"{claim.queue} uses {used} of its guaranteed {most}"
             if claim.asking != claim.queue:
                 own = f"{claim.asking} uses {used} of the {most} that {claim.queue} guarantees"
-            return f"{own}, and it needs {print_amount(claim.resource, claim.needed)} more; {_ONLY_WITHIN}"
+            if claim.used < claim.guaranteed:
+                return f"{own}, and it needs {print_amount(claim.resource, claim.needed)} more; {_ONLY_WITHIN}"
+            return f"{own}, and {_ONLY_UNDER}"
     return ""
 
 
-_ONLY_WITHIN = "and queues preempt only within their guarantee (law 4)"
+_ONLY_UNDER = "queues preempt only while they are under their guarantee (law 4)"
+_ONLY_WITHIN = "with `queues.requestWithinGuarantee`, queues preempt only within their guarantee (law 4)"
 
 
 def in_reach(claim: InReach) -> str:

@@ -19,6 +19,7 @@ CRITERIA = {
     "FewestVictims": "it has the fewest victims",
     "NearestQueues": "the queues of its victims are nearest in the tree",
     "LatestStart": "its most important victims started last",
+    "YoungestVictims": "its victims are the youngest",
     "TieBreak": "all else is equal, and the oldest node comes first, then the first by name",
     "FirstByName": "all else is equal, and it is the first by name",
     "EveryClusterNeeded": "its replicas have a fixed place in each of them",
@@ -49,11 +50,11 @@ _RIGHTS = {
 _RELUCTANT = "; it opted out of preemption or leads its application, but there was no alternative (law 1)"
 # What protects a pod between queues.
 _LAWS = {
-    "NeverBelowGuarantee": "without it {queue} would fall below its guarantee (law 2)",
+    "NeverBelowGuarantee": "without it {queue} would be left below its guarantee (law 2)",
     "SameApplication": "it belongs to the preemptor's application (law 3)",
     "OwnQueue": "it runs in the preemptor's own queue, {queue} (law 3)",
-    "SameGuarantee": "it only shares the guarantee of {top}, which the preemptor claims (law 4)",
-    "AboveGuarantee": "with the preemptor its queue, {queue}, would be above its guarantee (law 4)",
+    "SameGuarantee": "it has no guarantee of its own and only shares that of {top}, which the preemptor claims (law 4)",
+    "AboveGuarantee": "{queue}, the preemptor's queue, has not enough left of its guarantee (law 4)",
     "WithinGuarantee": "{queue} is not over its guarantee{of} (law 5)",
     "HigherPriority": "priority {priority} is above {bound}, the highest that may be preempted there (law 6)",
     "PriorityFence": "a priority fence puts {queue} above the preemptor (law 6)",

@@ -24,7 +24,9 @@ _MOST_CYCLES = 200
 
 def asking(rivals: list[Rival]) -> list[Asking]:
     return [
-        Asking(one.queue, Resources.parse({"cpu": str(one.cpu), "memory": f"{one.memory}Gi"}), one.replicas)
+        Asking(
+            one.queue, Resources.parse({"cpu": str(one.cpu), "memory": f"{one.memory}Gi", "pods": "1"}), one.replicas
+        )
         for one in rivals
     ]
 
@@ -73,7 +75,7 @@ def test_children_of_a_parent_that_guarantees_one_type_leave_each_other_alone() 
     assert Cycles(policies_over(objects)).until_rest(5) == []
     spared = decide(objects, preemptor="b-1")
     assert rules(spared) == {"a-1": "SameGuarantee"}
-    assert "it only shares the guarantee of root.parent, which the preemptor claims" in spared.spared[0]["message"]
+    assert "and only shares that of root.parent, which the preemptor claims" in spared.spared[0]["message"]
 
 
 def test_three_children_of_a_parent_over_its_guarantee_do_not_take_turns() -> None:

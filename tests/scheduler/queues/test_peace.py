@@ -38,10 +38,9 @@ def _set(one: Rival, leaves: float) -> Dict:
         one.name,
         replicas=one.replicas,
         cpu=str(one.cpu),
-        priority=f"p{one.priority}",
+        priority=f"p{one.priority}-keep" if one.opted_out else f"p{one.priority}",
         leaves=leaves,
         labels={"queue": one.queue, "applicationId": one.name},
-        annotations=OPTED_OUT if one.opted_out else None,
     )
     if one.memory:
         resources: Any = made["spec"]["template"]["spec"]["containers"][0]["resources"]
@@ -49,10 +48,11 @@ def _set(one: Rival, leaves: float) -> Dict:
     return made
 
 
-def _life(made: Rivalry, random: Random) -> Life:
+def life_of(made: Rivalry, random: Random) -> Life:
     """The rivals arrive one after the other, or together; after that nobody does anything but the scheduler."""
     nodes = [hollow_node(name, cpu=str(cpu), memory=f"{memory}Gi") for name, (cpu, memory) in made.nodes.items()]
     classes = [priority_class(f"p{value}", value) for value in range(2)]
+    classes += [priority_class(f"p{value}-keep", value, annotations=OPTED_OUT) for value in range(2)]
     configuration = {**made.configuration, "metadata": {"name": "yunikorn-configs", "namespace": "default"}}
     sets = [_set(one, random.choice([0, 0, 3])) for one in made.rivals]
     return Life(
@@ -70,7 +70,7 @@ def _preemptions(plane: Plane) -> int:
 def _fought(seed: int, directory: Path | None = None) -> int:
     """One life; how often somebody preempted."""
     made, random = rivalry(seed, sound=True), Random(seed)  # noqa: S311 - not a secret
-    life = _life(made, random)
+    life = life_of(made, random)
 
     async def story(plane: Plane) -> tuple[list[str], int]:
         eye = Eye(plane.plane.store)

@@ -1,6 +1,7 @@
 """Who may be asked to make way, pod by pod, on all nodes at once."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -9,8 +10,10 @@ from reprieve.engine.nodes.columns import NOBODY
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.reasons import Reason
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
+from reprieve.policies.queue.laws import priorities
 from reprieve.policies.queue.rules import QueueRule
 from reprieve.policies.queue.standing import QueueStanding
+from reprieve.policies.queue.tree import QueueNode
 from reprieve.world import PodFacts
 
 NOBODY_THERE = -1
@@ -43,9 +46,30 @@ class QueueCandidates:
         pairs = sorted(zip(counts.tolist(), numbers.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))
         return {self.rules[number - 1].kind: count for count, number in pairs}
 
-    @property
+    @cached_property
     def mask(self) -> Mask:
         return np.asarray(self.protected == 0)
+
+    @cached_property
+    def importance(self) -> Ints:
+        """Of those who may be asked, as they have their turns when they wait: by priority as root sees it; where that
+        is equal as the queues below see it, down to their own."""
+        priority, tree = self.column("priority"), self._columns.tree
+        if not any(queue.offset or queue.priority_fence for queue in tree.queues):
+            return priority  # all queues see the same
+        pairs, place = np.unique(np.stack((self.queue[self.mask], priority[self.mask])), axis=1, return_inverse=True)
+        depth = max(len(queue.path) for queue in tree.queues)
+        seen = [_from_root_down(own, tree.queues[queue], depth) for queue, own in pairs.T.tolist()]
+        numbers = {levels: number for number, levels in enumerate(sorted(set(seen)))}
+        ranks = np.array([numbers[levels] for levels in seen], dtype=np.int64)
+        importance = np.zeros(priority.shape, dtype=np.int64)
+        importance[self.mask] = ranks[place.reshape(-1)]
+        return importance
+
+    def order(self, one: QueueCandidate) -> tuple[bool, bool, int, int, str]:
+        """Law 1: who opted out last, then who leads its application; the least important first, then the youngest."""
+        importance = int(self.importance[one.rank, one.node])
+        return one.opted_out, one.leads, importance, -one.facts.created, one.facts.unit
 
     def column(self, name: str) -> Ints:
         return self._columns.column(name)
@@ -53,17 +77,24 @@ class QueueCandidates:
     def on(self, node: int) -> list[QueueCandidate]:
         """Those on one node, in the order in which they are asked."""
         ranks = np.flatnonzero(self.protected[:, node] == 0).tolist()
-        return sorted((self._columns.candidate(rank, node) for rank in ranks), key=lambda one: one.order)
+        return sorted((self._columns.candidate(rank, node) for rank in ranks), key=self.order)
 
     def everywhere(self, queues: Mask) -> Iterator[QueueCandidate]:
         """Those in some queues, on all nodes, in the order in which they are asked; made one by one."""
         ranks, nodes = np.nonzero(self.mask & queues[self.queue])
         opted, leads, created = (self.column(name)[ranks, nodes] for name in ("opted_out", "leads", "created"))
-        order = np.lexsort((-created, leads, opted))
-        keys = np.stack((opted, leads, created))[:, order]
+        importance = self.importance[ranks, nodes]
+        order = np.lexsort((-created, importance, leads, opted))
+        keys = np.stack((opted, leads, importance, created))[:, order]
         ends = [*(np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1).tolist(), len(order)]
         start = 0
         for end in ends:
             alike = [self._columns.candidate(int(ranks[place]), int(nodes[place])) for place in order[start:end]]
-            yield from sorted(alike, key=lambda one: one.order)
+            yield from sorted(alike, key=self.order)
             start = end
+
+
+def _from_root_down(priority: int, queue: QueueNode, depth: int) -> tuple[int, ...]:
+    """A priority as each queue sees it; its own stands for those that are not there."""
+    seen = priorities(priority, queue)[::-1]
+    return (*seen, *(priority for _ in range(depth - len(seen))))

@@ -31,13 +31,13 @@ def at_maximum(view: QueueView) -> Iterator[AtMaximum]:
 
 
 def above_guarantee(asking: Asking, *, alone: bool) -> NoGuarantee | GuaranteeUsed | None:
-    """Law 4: what is too much for a guarantee, also if all others below it left (`alone`); None: nothing is."""
+    """Law 4: of what a guarantee has not enough left, also if all others below it left (`alone`); None: of nothing."""
     left = laws.left_of_guarantee(asking, laws.others_gone(asking) if alone else laws.NOBODY_GONE)
     guaranteed = [name for name in asking.request if name in left]
     if not guaranteed:
         return NoGuarantee(queue=asking.queue.name)
     for name in guaranteed:
-        if asking.request[name] > left[name]:
+        if not laws.is_left(asking, name, left[name]):
             queue = next(node for node in asking.queue.path if name in (node.guaranteed or NOTHING))
             units = (queue.guaranteed or NOTHING)[name]
             return GuaranteeUsed(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reprieve.configuration import QueueSettings
 from reprieve.engine.arrays import Interner, Ints, Mask, resized
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import POD, UnitShare
@@ -51,17 +52,13 @@ class QueueCandidate(NamedTuple):
     def reluctant(self) -> bool:
         return self.opted_out or self.leads
 
-    @property
-    def order(self) -> tuple[bool, bool, int, str]:
-        """Law 1: who opted out last, then who leads its application; the youngest first."""
-        return self.opted_out, self.leads, -self.facts.created, self.facts.unit
-
 
 class QueueColumns:
     """The queue tree, and the columns over all pods of the node table; both follow the world."""
 
-    def __init__(self, table: NodeTable) -> None:
+    def __init__(self, table: NodeTable, settings: QueueSettings) -> None:
         self._table = table
+        self._settings = settings
         self._world = table.world
         self.units = table.units
         self._version = 0
@@ -90,7 +87,7 @@ class QueueColumns:
         return self.tree.follow(change) | {facts.node for facts in (change.old, change.new) if facts is not None}
 
     def _rebuild(self) -> None:
-        self.tree = QueueTree(self._world)
+        self.tree = QueueTree(self._world, self._settings)
         self.figures = QueueFigures(self.tree)
         self.applications = Interner[str]()
         self._columns: Ints = np.zeros((len(_COLUMNS), 0, 0), dtype=np.int64)
@@ -118,7 +115,7 @@ class QueueColumns:
             self.applications.number(name) if name else 0,
             facts.created,
             facts.priority,
-            opted_out(self._world, facts),
+            opted_out(self._world, facts, self._settings),
             self.tree.applications.leads(facts),
             required_node(facts) is not None,
             facts.pod.terminating,

@@ -1,7 +1,8 @@
 """Who may be preempted by pods in queues: a new pod of each class in each leaf queue, and those who wait.
 
 An asker asks for the least there is of one type that its queue, or one above it, guarantees: without such a type law 4
-forbids it to preempt, and whoever is protected from the least is protected from more. A unit that any such request may
+forbids it to preempt, and whoever is protected from the least is protected from more. Only what it brings to the queues
+above both is as much as anybody likes: who asks for more may take more there (law 2). A unit that any such request may
 have is open to it. Delays pass, and are no protection.
 """
 
@@ -17,17 +18,25 @@ from reprieve.engine.reasons import NobodyAsked, QueueLaw, Reason
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.pods import Container, Pod, PodSpec, ResourceRequirements
 from reprieve.model.names import UnitName, unit_name
-from reprieve.model.resources import NOTHING, Resources
+from reprieve.model.resources import NOTHING, PODS, Resources
 from reprieve.policies.queue import laws
-from reprieve.policies.queue.pods import held, stays_out
+from reprieve.policies.queue.pods import stays_out
 from reprieve.policies.queue.policy import LOWEST, PodInQueueView, QueuePolicy
 from reprieve.policies.queue.rules import QueueRule
+from reprieve.policies.queue.standing import ABSENT as MORE_THAN_ANY
 from reprieve.policies.queue.tree import QueueNode, below
 from reprieve.world import PodFacts
 
 _LAW_4, _OFF = 100, 101
 """Beyond the numbers of rules: the asker's queue may not preempt; nobody may."""
 _MOST_KEPT = 16
+
+
+class AnyRequest(PodInQueueView):
+    """A pod that asks for little, and stands for all that ask for more."""
+
+    def comes(self, name: str) -> int:  # noqa: ARG002 - whatever it is
+        return MORE_THAN_ANY
 
 
 class QueueExposure:
@@ -87,12 +96,12 @@ class QueueExposure:
         queue = self._queues[asker.where]
         types = dict.fromkeys(name for node in queue.path for name in node.guaranteed or NOTHING)
         for name in types if self._policy.tree.preemption else ():
-            view = PodInQueueView(self._pod(asker.priority, name), queue, self._nodes, self._now)
+            view = AnyRequest(self._pod(asker.priority, name), queue, self._nodes, self._now)
             if laws.could_be_under_guarantee(view):
                 yield view
 
     def _pod(self, priority: int, resource: str) -> PodFacts:
-        requests = Resources({resource: 1}) if resource else NOTHING
+        requests = Resources({resource: 1}) if resource and resource != PODS else NOTHING
         container = Container(name="asker", resources=ResourceRequirements(requests=requests))
         spec = PodSpec(containers=(container,), priority=priority, preemption_policy="PreemptLowerPriority")
         return PodFacts(Pod(metadata=ObjectMeta(name="asker"), spec=spec), self._ledger.world.classes)
@@ -128,7 +137,7 @@ def _youngest(queue: QueueNode, name: str, over: int) -> list[UnitName]:
     pods = [facts for node in below(queue) for facts in node.pods.values() if not facts.pod.terminating]
     going = []
     for facts in sorted(pods, key=lambda facts: (-facts.created, facts.unit)):
-        if over > 0 and held(facts).of(name):
+        if over > 0 and queue.tree.held(facts).of(name):
             going.append(facts.unit)
-            over -= held(facts).of(name)
+            over -= queue.tree.held(facts).of(name)
     return going

@@ -1,31 +1,34 @@
 """The laws of preemption between queues.
 
 1. Preemption policies are strong suggestions: who opted out, or leads its application, goes last (see `policy`).
-2. Preemption never leaves a queue below its guarantee.
+2. Preemption never leaves a queue below its guarantee: no queue, from that of a victim up to root, has less of it than
+   before. Where the task comes to a queue, too, what it brings counts.
 3. A task does not preempt tasks of its own application; nor, as only queues preempt each other, of its own queue.
-4. A task preempts only if its queue is under its guarantee, also with the task. The guarantee of a type is that of the
-   lowest queue, from its own up, which names it; the lowest of these is the queue that the task *claims*.
+4. A task preempts only if its queue is under its guarantee; with the task it may be above. The guarantee of a type is
+   that of the lowest queue, from its own up, which names it; the lowest of these is the queue that the task *claims*.
+   A setting offers what YuniKorn does: the guarantee holds the whole task.
 5. A task is preempted only if its queue is over its guarantee. It is when, of some type, every queue naming it, from
-   its own up to the common one, uses more than it guarantees; and also when none of them guarantees anything. A type
-   that a guarantee does not name is not guaranteed: nobody is over because of it, and who is over may lose all of it.
+   its own up to the common one, uses more than it guarantees, and each of these queues that guarantees anything uses
+   more than that of something; and also when none of them guarantees anything. A type that a guarantee does not name is
+   not guaranteed: nobody is under or over because of it, and who is over may lose all of it.
 6. A task preempts only tasks of lower or equal priority, as queues on the way shift and fence priorities.
 7. A task does not preempt outside its fence; from outside, a fence is no obstacle.
 
 What a task claims it takes from other queues. Within the queue it claims, a guarantee that is shared would only change
 hands: two leaves that only share their parent's do not take from each other. There it takes from tasks that claim a
-queue further down, and only so that no queue has less of its guarantee than before; never from both sides at once.
+queue below the one they have in common, and which is over that guarantee; never from both sides at once.
 
 **Peace.** In a closed world, where nothing arrives or is deleted and controllers make victims again, these laws end all
 preemption. Of each guarantee look at what its queue has: what is used or promised, and no more than the guarantee.
 
-- Who comes without preempting lowers that nowhere. A preemption from outside raises it for the claimed queue, by
-  the whole request (law 4), and lowers it for no queue that gives (law 2): only, perhaps, for queues above the claimed
-  one. So seen from the deepest queues up it grows each time, and there is an end to that. With C for the guarantee of a
-  queue in terms of the smallest requests, B for the claims on queues below it, and X for evictions that are nobody's
-  claim (DaemonSets, lowered maxima, priorities of pods outside), it is claimed so at most C x (1 + X + B) times.
-- A preemption from within lowers it nowhere, adds a task that claims this queue, and takes such that claim one further
-  down. Seen from root down there are ever more tasks, and there is an end to that, too: with N for all tasks that claim
-  the queue, A for preemptions from within queues above it, and P for all from outside, at most N x (1 + X + P + A).
+- Who comes without preempting lowers that nowhere, and no preemption does (law 2). One from outside raises it for the
+  claimed queue (law 4), of each type that is claimed: by the request, or until it is full, and then for good. With C
+  for the guarantee of a queue in terms of the smallest requests, each type rounded up and all types together, and X for
+  evictions that are nobody's claim (DaemonSets, lowered maxima, priorities of pods outside), it is claimed so at most
+  C x (1 + X) times.
+- A preemption from within adds a task that claims this queue, and takes such that claim one further down. Seen from
+  root down there are ever more tasks, and there is an end to that, too: with N for all tasks that claim the queue, A
+  for preemptions from within queues above it, and P for all from outside, at most N x (1 + X + P + A).
 
 The rule about the claimed queue is ours, and the least that will do: `docs/queues.md` has a circle that the seven laws
 permit without it.
@@ -37,7 +40,6 @@ about candidates (2, 3, 5, 6, 7) are in `rules`; what every queue is to a claim 
 from collections.abc import Mapping
 
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.policies.queue.pods import held
 from reprieve.policies.queue.tree import QueueNode
 from reprieve.world import PodFacts
 
@@ -52,12 +54,16 @@ class Claim:
     def __init__(self, facts: PodFacts, queue: QueueNode) -> None:
         self.facts = facts
         self.queue = queue
-        self.request = held(facts)
+        self.request = queue.tree.held(facts)
         self.promised = {node.number: node.promised_to(facts) for node in queue.path if node.promised}
         """What the queues on its path have promised to others."""
         self.capped = [node for node in queue.path if node.maximum is not None]
         self.claimed = next((node for node in queue.path if _names_any(node, self.request)), None)
         """Law 4: the queue whose guarantee it claims; None: nobody guarantees any of what it asks for."""
+
+    def comes(self, name: str) -> int:
+        """What it brings of a type to the queues on its path."""
+        return self.request.of(name)
 
     def within(self, queue: QueueNode) -> bool:
         """Whether another queue is below the one that is claimed."""
@@ -111,13 +117,18 @@ def left_of_guarantee(claim: Claim, gone: Gone) -> dict[str, int]:
 
 
 def under_guarantee(claim: Claim, gone: Gone = NOBODY_GONE) -> bool:
-    """Law 4: some type it asks for is guaranteed, and every such type holds the whole request.
+    """Law 4: some type it asks for is guaranteed, and of every such type some is left.
 
     Where the guarantee stands above the queue, those who leave below it make room in it.
     """
     left = left_of_guarantee(claim, gone)
     asked = [name for name in claim.request if name in left]
-    return bool(asked) and all(claim.request[name] <= left[name] for name in asked)
+    return bool(asked) and all(is_left(claim, name, left[name]) for name in asked)
+
+
+def is_left(claim: Claim, name: str, left: int) -> bool:
+    """Law 4: whether so much of a guarantee is enough to preempt: any, or as much as is asked for."""
+    return left >= claim.request[name] if claim.queue.tree.settings.request_within_guarantee else left > 0
 
 
 def could_be_under_guarantee(claim: Claim) -> bool:
@@ -135,17 +146,14 @@ def others_gone(claim: Claim) -> Gone:
 
 
 def falls_below(facts: PodFacts, queue: QueueNode, claim: Claim, gone: Gone = NOBODY_GONE) -> QueueNode | None:
-    """Law 2: the first queue that would be under its guarantee without a pod and those gone.
-
-    Those above both are not looked at, unless the pod goes within the queue that is claimed: then none of them may have
-    less of its guarantee than before, once the request is there.
-    """
-    amount = held(facts)
+    """Law 2: the first queue that would have less of its guarantee than before, without a pod and those gone; those
+    above both count the request, which comes to them."""
+    amount = queue.tree.held(facts)
     shared = queue.path.index(claim.common(queue))
-    for place, node in enumerate(queue.path if claim.within(queue) else queue.path[:shared]):
+    for place, node in enumerate(queue.path):
         free = gone.get(node.number, NOTHING)
         for name in node.guaranteed or NOTHING:
-            spare = spare_of(node, name, claim.request.of(name) if place >= shared else None)
+            spare = spare_of(node, name, claim.comes(name) if place >= shared else None)
             if amount.of(name) and free.get(name, 0) + amount.of(name) > spare:
                 return node
     return None

@@ -23,7 +23,7 @@ def leaving_enough(columns: QueueColumns, view: QueueView) -> tuple[str, list[Un
 
 
 def _queues_let_it_in(view: QueueView) -> bool:
-    """Without those that leave, no maximum is in the way and the guarantee holds the request."""
+    """Without those that leave, no maximum is in the way and law 4 lets it preempt."""
     over = any(laws.over_maximum(queue, view, laws.NOBODY_GONE) for queue in view.capped)
     return laws.under_guarantee(view) and not over
 

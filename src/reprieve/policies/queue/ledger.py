@@ -1,4 +1,4 @@
-"""Does a request fit on a node, and under its queues' maxima and guarantee, while pods leave and come back?
+"""Does a request fit on a node, and under its queues' maxima, while pods leave and come back?
 
 Who is leaving already counts as gone: nobody else has to leave for room that is about to be free.
 """
@@ -10,7 +10,6 @@ from reprieve.engine.reasons import Reason
 from reprieve.model.names import Key
 from reprieve.policies.queue import laws
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
-from reprieve.policies.queue.pods import held
 from reprieve.policies.queue.rules import below_guarantee
 from reprieve.policies.queue.view import QueueView
 
@@ -69,16 +68,16 @@ class QueueLedger(OneNode):
         self.gone: dict[int, dict[str, int]] = {}
         self.refused: dict[Key, Reason] = {}
         """Whom law 2 protected when it would have been its turn, because of those who had gone by then."""
-        self.only_law_4 = False
-        """Whether nothing else stood in the way when it was last asked."""
 
     def fits(self) -> bool:
-        """On the node, below every maximum, and with its guarantee not exceeded (law 4)."""
-        over = any(laws.over_maximum(queue, self.view, self.gone) for queue in self.view.capped)
-        has_room = self.fits_node() and not over
-        fits = has_room and laws.under_guarantee(self.view, self.gone)
-        self.only_law_4 = has_room and not fits
-        return fits
+        """On the node, and below every maximum. Law 4 is no reason for anybody to leave: see `under_guarantee`."""
+        return self.fits_node() and not any(
+            laws.over_maximum(queue, self.view, self.gone) for queue in self.view.capped
+        )
+
+    def under_guarantee(self) -> bool:
+        """Law 4, with those gone who have to leave."""
+        return laws.under_guarantee(self.view, self.gone)
 
     def helps(self, candidate: QueueCandidate) -> bool:
         """Also where it frees something below a maximum that is in the way."""
@@ -97,7 +96,7 @@ class QueueLedger(OneNode):
 
     def _move(self, candidate: QueueCandidate, sign: int) -> None:
         super()._move(candidate, sign)
-        amount = held(candidate.facts)
+        amount = self._columns.tree.held(candidate.facts)
         for queue in self._queues[candidate.queue].path:
             gone = self.gone.setdefault(queue.number, {})
             for name, units in amount.items():

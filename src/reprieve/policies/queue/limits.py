@@ -30,7 +30,7 @@ from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.yunikorn import CONFIG_MAPS, QUEUE
 from reprieve.model.names import Key, UnitName, unit_name
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.policies.queue.pods import held, opted_out, required_node
+from reprieve.policies.queue.pods import opted_out, required_node
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.tree import QueueNode, below
 from reprieve.texts import queues as texts
@@ -141,12 +141,12 @@ class LimitPolicy(BasePolicy):
 
         whose = whose_rule(Own(OWN_SCHEDULER, self._names) if self._names is not None else None)
         return [
-            lambda one: law("NothingShared") if not _amount(*one) else None,
+            lambda one: law("NothingShared") if not self._amount(*one) else None,
             lambda one: whose(one[0]),
             lambda one: law("WholeGroup") if units.of(one[0]).kind != POD else None,
             lambda one: law("Leaving") if one[0].pod.terminating or one[0].key in self._going else None,
             lambda one: law("RequiredNode") if required_node(one[0]) is not None else None,
-            lambda one: law("FreesTooMuch") if _more_than_left(*one) else None,
+            lambda one: law("FreesTooMuch") if self._more_than_left(*one) else None,
         ]
 
     def search(self, view: LimitView, domain: QueueNode, rules: Sequence[Rule[tuple[PodFacts, Left]]]) -> OfferList:
@@ -168,10 +168,18 @@ class LimitPolicy(BasePolicy):
 
     # Amounts
 
+    def _amount(self, facts: PodFacts, asked: Iterable[str]) -> Left:
+        """What a pod holds of some resources."""
+        held = self._queues.tree.held(facts)
+        return {name: held.of(name) for name in asked if held.of(name)}
+
+    def _more_than_left(self, facts: PodFacts, left: Left) -> bool:
+        return any(units > left[name] for name, units in self._amount(facts, left).items())
+
     def _note(self, facts: PodFacts) -> None:
         self._going.add(facts.key)
         for node in self._queues.tree.queue_of(facts).path:
-            self._gone[node.number] = self._gone.get(node.number, NOTHING) + held(facts)
+            self._gone[node.number] = self._gone.get(node.number, NOTHING) + self._queues.tree.held(facts)
 
     def _kept(self, queue: QueueNode, name: str) -> int:
         return queue.kept.get(name, 0) - self._gone.get(queue.number, NOTHING).of(name)
@@ -214,15 +222,16 @@ class LimitPolicy(BasePolicy):
                 view.reasons[facts.key] = reason
                 continue
             victims.append(facts)
-            for name, units in _amount(facts, left).items():
+            for name, units in self._amount(facts, left).items():
                 left[name] -= units
         return victims
 
     def _order(self, facts: PodFacts, free: Resources) -> tuple[object, ...]:
-        amount = held(facts)
+        amount = self._queues.tree.held(facts)
         matching = sum(bool(amount.of(name)) for name in free) / max(len(amount), 1)
         size = sum(amount.of(name) for name in free)
-        last = opted_out(self._queues.world, facts), self._queues.tree.applications.leads(facts)
+        tree = self._queues.tree
+        last = opted_out(self._queues.world, facts, tree.settings), tree.applications.leads(facts)
         return *last, -matching, facts.priority, -(facts.created // _HOUR), size, -facts.created, facts.unit
 
     # Explanations
@@ -234,12 +243,3 @@ class LimitPolicy(BasePolicy):
 
     def stamp(self, view: LimitView) -> object:  # noqa: ARG002 - what the world is at
         return self._queues.world.version
-
-
-def _amount(facts: PodFacts, asked: Iterable[str]) -> Left:
-    """What a pod holds of some resources."""
-    return {name: held(facts).of(name) for name in asked if held(facts).of(name)}
-
-
-def _more_than_left(facts: PodFacts, left: Left) -> bool:
-    return any(units > left[name] for name, units in _amount(facts, left).items())

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from heapq import heappop, heappush
 
-from reprieve.configuration import OWN_SCHEDULER
+from reprieve.configuration import OWN_SCHEDULER, QueueSettings
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.scheduling import ALLOW_PREEMPTION
 from reprieve.model.names import Key
@@ -51,23 +51,25 @@ def application(facts: PodFacts) -> str:
     return _named(facts.pod.metadata, _APPLICATION)
 
 
-def held(facts: PodFacts) -> Resources:
-    """What a pod asks for, without its place among a node's pods: queues do not count those."""
-    return _without_pods(facts.requests)
+def held(facts: PodFacts, *, pods: bool = False) -> Resources:
+    """What a pod asks for; with `pods`, for queues that count those, also that it is one."""
+    return _asked(facts.requests, pods)
 
 
 @lru_cache(maxsize=65536)
-def _without_pods(requests: Resources) -> Resources:
-    return Resources({name: units for name, units in requests.items() if name != PODS and units})
+def _asked(requests: Resources, pods: bool) -> Resources:
+    return Resources({name: units for name, units in requests.items() if units and (pods or name != PODS)})
 
 
-def opted_out(world: World, facts: PodFacts) -> bool:
-    """Law 1: whether a pod asks not to be preempted, by its own annotation or else by that of its priority class."""
-    said = facts.pod.metadata.annotations.get(ALLOW_PREEMPTION)
-    if said is None and facts.pod.spec.priority_class_name:
-        item = world.classes.get(facts.pod.spec.priority_class_name)
-        said = item.metadata.annotations.get(ALLOW_PREEMPTION) if item is not None else None
-    return said == "false"
+def opted_out(world: World, facts: PodFacts, settings: QueueSettings) -> bool:
+    """Law 1: whether a pod asks not to be preempted. That is up to its priority class, so that who runs the cluster
+    decides who may; a pod that has none speaks for itself."""
+    own = facts.pod.metadata.annotations.get(ALLOW_PREEMPTION)
+    name = facts.pod.spec.priority_class_name
+    item = world.classes.get(name) if name else world.classes.global_default
+    if item is None or (settings.opt_out == "Pod" and own is not None):
+        return own == "false"
+    return item.metadata.annotations.get(ALLOW_PREEMPTION) == "false"
 
 
 def required_node(facts: PodFacts) -> str | None:

@@ -3,16 +3,17 @@
 1. A pod that fits its queues and some node preempts nobody. What was promised to others counts as taken, on nodes and
    in queues, whatever their priority: between queues a higher number may be worth less, and who made way must not slip
    back. A pod that was nominated to a node takes that one if it can.
-2. Before it may preempt, it has waited for the delay of its queue; its queue is under its guarantee with it (law 4).
+2. Before it may preempt, it has waited for the delay of its queue; its queue is under its guarantee (law 4).
    While enough pods leave already, it waits for them.
 3. Victims come from queues over their guarantee (law 5) inside the fence (law 7), of lower or equal priority (law 6),
    never of its own queue or application (law 3), and never so that a queue falls below its guarantee (law 2).
    Groups, and pods that stay out of queues, are no victims: they are placed by priority alone, which queues may turn
    around, so that each would take the place of the other in turn.
-4. They are on one node. With the room that is free there they make the pod fit, and no fewer would. Where only a
-   maximum stands in the way, they may be anywhere below it.
-5. On a node, and between nodes: who opted out goes last, then who leads its application (law 1); then the youngest go.
-   Between nodes, the fewest victims, then the nearest queues, then the oldest node, then its name.
+4. They are on one node. With the room that is free there they make the pod fit, and with any of them back it would not.
+   Where only a maximum stands in the way, they may be anywhere below it.
+5. On a node, and between nodes: who opted out goes last, then who leads its application (law 1); of the others the
+   least important go first, and of equals the youngest. Between nodes, the most important victim counts first, then how
+   many they are, how important all of them are, how near their queues, how old they are; then the node's age and name.
 6. A pod that must run on one node (a DaemonSet's) takes from that node, whatever queues say: see `required_node`.
 """
 
@@ -70,7 +71,7 @@ class QueuePolicy(BasePolicy):
         self.world = ledger.world
         self._ledger = ledger
         self._table = ledger.table
-        self.columns = QueueColumns(ledger.table)
+        self.columns = QueueColumns(ledger.table, ledger.settings.queues)
         self._order = TurnOrder(ledger.world)
 
     @property

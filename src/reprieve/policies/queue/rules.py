@@ -5,9 +5,8 @@
 2. About its queue: the own one (law 3), outside the fence (law 7), preemption disabled, not over its guarantee (law 5),
    behind a priority fence (law 6).
 3. About itself: it must run on its node, leaves already, is of the same application (law 3), only shares the guarantee
-   that is claimed (law 4), ranks above what may be
-   asked there (law 6), holds nothing of what is asked for; or its queue, or one above it, would be below its guarantee
-   without it (law 2).
+   that is claimed (law 4), ranks above what may be asked there (law 6), holds nothing of what is asked for; or its
+   queue, or one above it, would have less of its guarantee without it (law 2).
 """
 
 from collections.abc import Callable
@@ -120,7 +119,7 @@ def _shares(pool: QueueColumns, view: QueueView) -> Mask:
 
 
 def _only_shares(pool: QueueColumns, standing: QueueStanding) -> Mask:
-    """Law 4: it is below the queue that is claimed, and claims none further down itself."""
+    """Law 4: it is below the queue that is claimed, and claims none below the common one itself."""
     shares = standing.claimed[pool.column("queue")]
     for name in standing.spare:
         shares &= (pool.amounts(name) == 0) | standing.shares_guarantee(name)[pool.column("queue")]
@@ -152,7 +151,7 @@ def _over(node: QueueNode, name: str) -> bool:
 
 
 def below_guarantee(view: QueueView, columns: QueueColumns, facts: PodFacts, gone: Gone = NOBODY_GONE) -> QueueLaw:
-    """Law 2, with the queue that would fall below its guarantee."""
+    """Law 2, with the queue that would be left below its guarantee."""
     queue = columns.tree.queue_of(facts)
     alone = falls_below(facts, queue, view)
     fallen = alone or falls_below(facts, queue, view, gone) or queue

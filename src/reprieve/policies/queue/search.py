@@ -1,11 +1,13 @@
 """The search of the queue policy: on each node the fewest who may go, and of all nodes the one where that costs least.
 
 1. A node that would be too small even without all candidates is out.
-2. For each other node a price that it cannot fall below: who opted out or leads an application is counted only where
-   the others are not enough, and of each resource the largest candidates go first.
+2. For each other node a price that it cannot fall below: who opted out or leads an application, and who is important,
+   is counted only where the others are not enough, and of each resource the largest candidates go first.
 3. From the lowest of these prices up, the real search: candidates leave in order until the request fits, then come
-   back from the last but one to the first where it still does. It ends when nobody can be cheaper any more.
+   back, the most important first, where it still does: everybody who goes is needed. It ends when nobody can be
+   cheaper any more.
 4. Where a node has room and only a maximum is in the way, the search goes over all nodes below that maximum, once.
+5. Law 4 is asked of those who have to leave, and makes nobody leave.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +20,7 @@ from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.offers import Offer
 from reprieve.engine.plan import Victim
 from reprieve.engine.reasons import QueueOver, Reason
-from reprieve.engine.steps import TIE_BREAK, Criterion, fill_back, remove_until_fits
+from reprieve.engine.steps import TIE_BREAK, Criterion, remove_until_fits, reprieve_each
 from reprieve.model.names import Key
 from reprieve.policies.queue.candidates import QueueCandidates
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
@@ -27,7 +29,16 @@ from reprieve.policies.queue.ledger import QueueLedger
 from reprieve.policies.queue.view import QueueView
 
 _OPTED_OUT, _LEADS = 2, 1
-_CRITERIA = ("FewestReluctant", "FewestVictims", "NearestQueues")
+_MOST, _EVER = 2**31, 2**62
+"""More than any importance, and than any age."""
+_CRITERIA = (
+    "FewestReluctant",
+    "LowestHighestPriority",
+    "FewestVictims",
+    "SmallestSumOfPriorities",
+    "NearestQueues",
+    "YoungestVictims",
+)
 
 
 class Price(NamedTuple):
@@ -35,13 +46,20 @@ class Price(NamedTuple):
 
     reluctant: int
     """Law 1: 2 for somebody who opted out, and 1 for somebody who leads an application."""
+    importance: int
+    """Of the most important of them."""
     victims: int
+    together: int
+    """The importance of all of them, added up."""
     distance: int
     """How many levels up the farthest queue that gives something meets the asking one."""
+    age: int
+    """Of the oldest: minus the moment at which it was made."""
 
     def alike(self, other: "Price") -> int:
         """How many of the criteria do not tell two prices apart, before one does."""
-        return next((place for place, pair in enumerate(zip(self, other, strict=True)) if pair[0] != pair[1]), 3)
+        differ = (place for place, pair in enumerate(zip(self, other, strict=True)) if pair[0] != pair[1])
+        return next(differ, len(self))
 
 
 class QueueSearch:
@@ -57,7 +75,7 @@ class QueueSearch:
         self.refused: dict[int, dict[Key, Reason]] = {}
         """By node: whom law 2 protected while the search went on."""
         self.held_by_law_4: set[int] = set()
-        """Nodes that would have room enough, but on which its queue would be above its guarantee."""
+        """Nodes that would have room enough, but its queue not enough left of its guarantee."""
         self._found: dict[int, list[QueueCandidate]] = {}
         """Nodes that have been searched with success, and their victims."""
         self._prices = self._from_the_cheapest_up()
@@ -88,14 +106,14 @@ class QueueSearch:
         return QueueOver(self._tree.queues[one.queue].name, one.facts.priority, one.reluctant)
 
     def criteria(self) -> list[Criterion]:
-        columns = np.array([self._prices[node] for node in self._numbers], dtype=np.int64).reshape(-1, 3).T
+        columns = np.array([self._prices[node] for node in self._numbers], dtype=np.int64).reshape(-1, len(_CRITERIA)).T
         criteria = [Criterion(name, values) for name, values in zip(_CRITERIA, columns, strict=True)]
         return [*criteria, Criterion(TIE_BREAK, self._table.tie_break()[self._numbers])]
 
     # On one node
 
     def on_node(self, node: int) -> list[QueueCandidate] | None:
-        """Laws 2 and 4 on one node: the fewest in order that make it fit; elsewhere only for a maximum's sake."""
+        """Laws 2 and 4 on one node: no more than are needed to make it fit; elsewhere only for a maximum's sake."""
         if self._view.roomy[node]:
             return self._for_maximum
         return self._from_one_side(node, lambda: self._candidates.on(node))
@@ -123,19 +141,24 @@ class QueueSearch:
 
     def _victims(self, node: int, order: Iterable[QueueCandidate]) -> list[QueueCandidate] | None:
         ledger = QueueLedger(self._columns, self._view, node)
-        removed = remove_until_fits(ledger, order, ledger.may_go)
+        removed = [] if ledger.fits() else remove_until_fits(ledger, order, ledger.may_go)
         self.refused.setdefault(node, {}).update(ledger.refused)
         if removed is None:
-            if ledger.only_law_4 or (not ledger.gone and not ledger.fits() and ledger.only_law_4):
-                self.held_by_law_4.add(node)
             return None
-        return sorted(fill_back(ledger, removed), key=lambda one: one.order)
+        victims = reprieve_each(ledger, removed)
+        if not victims or not ledger.under_guarantee():
+            self.held_by_law_4.add(node)
+            return None
+        return sorted(victims, key=self._candidates.order)
 
     def price(self, victims: list[QueueCandidate]) -> Price:
         opted = any(one.opted_out for one in victims)
         leads = any(one.leads for one in victims)
-        distance = max((int(self._candidates.standing.distance[one.queue]) for one in victims), default=0)
-        return Price(_OPTED_OUT * opted + _LEADS * leads, len(victims), distance)
+        distance = max(int(self._candidates.standing.distance[one.queue]) for one in victims)
+        importance = [int(self._candidates.importance[one.rank, one.node]) for one in victims]
+        age = max(-one.facts.created for one in victims)
+        reluctant = _OPTED_OUT * opted + _LEADS * leads
+        return Price(reluctant, max(importance), len(victims), sum(importance), distance, age)
 
     # Over all nodes
 
@@ -177,8 +200,17 @@ class QueueSearch:
         mask = self._candidates.mask
         full = np.flatnonzero(view.within_reach & ~self._view.roomy & view.enough(slack + _sum(gives, mask)))
         slack, gives, mask = slack[:, full], gives[:, :, full], mask[:, full]
+        fewest = self._fewest(slack, gives, mask)
+        importance = self._candidates.importance[:, full]
         bounds = np.stack(
-            [self._reluctant(slack, gives, mask, full), self._fewest(slack, gives, mask), self._near(full)]
+            [
+                self._reluctant(slack, gives, mask, full),
+                self._least_important(slack, gives, mask, importance),
+                fewest,
+                fewest * np.where(mask, importance, _MOST).min(axis=0, initial=_MOST),
+                self._near(full),
+                self._youngest(mask, full, fewest),
+            ]
         )
         roomy = np.flatnonzero(self._view.roomy)
         if not len(roomy) or self._for_maximum is None:
@@ -205,6 +237,26 @@ class QueueSearch:
                 largest_first = -np.sort(-gives[:, row] * mask, axis=0)
                 fewest = np.maximum(fewest, (np.cumsum(largest_first, axis=0) < -slack[row]).sum(axis=0) + 1)
         return fewest
+
+    def _least_important(self, slack: Ints, gives: Ints, mask: Mask, importance: Ints) -> Ints:
+        """The least important of whom somebody has to go: without all who are as important, the others are too few."""
+        asked = importance[mask]
+        if not asked.size or asked.min() == asked.max():
+            return np.full(slack.shape[1], asked.min(initial=_MOST))
+        levels = np.unique(asked)
+        low, high = np.zeros(slack.shape[1], dtype=np.int64), np.full(slack.shape[1], len(levels) - 1)
+        while (low < high).any():
+            middle = (low + high) // 2
+            enough = self._nodes.enough(slack + _sum(gives, mask & (importance <= levels[middle])))
+            low, high = np.where(enough, low, np.minimum(middle + 1, high)), np.where(enough, middle, high)
+        return levels[low]
+
+    def _youngest(self, mask: Mask, nodes: Ints, fewest: Ints) -> Ints:
+        """How old the oldest is at least: if the youngest go, and no more than it takes."""
+        age = np.where(mask, -self._candidates.column("created")[:, nodes], _EVER)
+        if not age.size or fewest.max() == 1:
+            return np.asarray(age.min(axis=0, initial=_EVER))
+        return np.asarray(np.take_along_axis(np.sort(age, axis=0), fewest[None] - 1, axis=0)[0])
 
     def _near(self, nodes: Ints) -> Ints:
         distance = self._candidates.standing.distance[self._candidates.queue[:, nodes]]

@@ -128,7 +128,8 @@ class QueueStanding:
         return self._down(start, lambda _, parents: parents) > 0
 
     def _over_guarantee(self) -> Mask:
-        """Law 5: it guarantees nothing, or is over in some type; and it may lose some of what is asked for."""
+        """Law 5: it guarantees nothing, or is over in some type, as is each queue above it that guarantees anything;
+        and it may lose some of what is asked for."""
         above = {name: self._least(name, dict.fromkeys(self._start, ABSENT)) for name in self._figures.guaranteed_types}
         nothing = np.ones(self._figures.size, dtype=np.bool_)
         some = np.zeros(self._figures.size, dtype=np.bool_)
@@ -138,16 +139,27 @@ class QueueStanding:
         gives = np.zeros(self._figures.size, dtype=np.bool_)
         for name in self._view.request:
             gives |= (self._figures.kept(name) > 0) & (above.get(name, ABSENT) > 0)
-        return np.asarray((nothing | some) & gives)
+        return np.asarray((nothing | (some & self._each_is_over())) & gives)
+
+    def _each_is_over(self) -> Mask:
+        """Every queue up to the common one that guarantees anything uses more than that of some type."""
+        named = np.zeros(self._figures.size, dtype=np.bool_)
+        over = np.zeros(self._figures.size, dtype=np.bool_)
+        for name in self._figures.guaranteed_types:
+            guaranteed = self._figures.guaranteed(name)
+            named |= guaranteed != ABSENT
+            over |= self._figures.kept(name) > guaranteed
+        fine = (over | ~named).astype(np.int64)
+        start = dict.fromkeys(self._start, 1)
+        return self._down(start, lambda numbers, parents: fine[numbers] & parents) > 0
 
     def _spare(self, name: str) -> Ints:
-        """Law 2: what may leave a queue; below the queue that is claimed, those above have no less than before."""
-        start, comes, least = dict.fromkeys(self._start, ABSENT), self._view.request.of(name), ABSENT
+        """Law 2: what may leave a queue, so that neither it nor one above it has less of its guarantee than before."""
+        start, comes, least = {}, self._view.comes(name), ABSENT
         for node in reversed(self._view.queue.path):
             if name in (node.guaranteed or NOTHING):
                 least = min(least, spare_of(node, name, comes))
-            if self._view.within(node):
-                start[node.number] = least
+            start[node.number] = least
         return self._least(name, start)
 
     def _least(self, name: str, start: dict[int, int]) -> Ints:
@@ -157,12 +169,10 @@ class QueueStanding:
         return self._down(start, lambda numbers, parents: np.minimum(own[numbers], parents))
 
     def shares_guarantee(self, name: str) -> Mask:
-        """Queues below the one that is claimed, but none that guarantees a type in between: for a pod that holds it."""
+        """Queues below the one that is claimed that have no guarantee of a type below the common one, their own or that
+        of a queue above them: for a pod that holds it."""
         named = self._figures.guaranteed(name) != ABSENT
-        start, below = {}, 0
-        for node in reversed(self._view.queue.path):
-            below |= node is not self._view.claimed and self._view.within(node) and bool(named[node.number])
-            start[node.number] = below
+        start = dict.fromkeys(self._start, 0)
         return np.asarray(self.claimed & (self._down(start, lambda numbers, parents: named[numbers] | parents) == 0))
 
     def _bounds(self) -> Ints:

@@ -5,12 +5,14 @@
 2. Placement rules say which queue a pod goes to (`placement`), else it names one. One that is not configured is made
    for it; it gets what the nearest template above it says. Queues made on the way there get nothing.
 3. What no rule gives a queue to and runs all the same counts in `root.@recovery@`, for which nothing is configured.
+   `pods` is a resource like any other, wherever a queue guarantees or limits it: each pod counts as one.
 4. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from reprieve.configuration import QueueSettings
 from reprieve.engine.claims import Claim
 from reprieve.engine.queue_claims import NotPlaced
 from reprieve.manifests.core import Namespace
@@ -26,7 +28,7 @@ from reprieve.manifests.yunikorn import (
     preemption_delay,
     used_partition,
 )
-from reprieve.model.resources import NOTHING, Resources
+from reprieve.model.resources import NOTHING, PODS, Resources
 from reprieve.policies.queue.node_order import node_order
 from reprieve.policies.queue.placement import PARENT_QUEUE, Placement, Unplaced
 from reprieve.policies.queue.pods import Applications, held, queue_name, stays_out
@@ -44,9 +46,10 @@ class QueueNode:
     """A queue; `used` counts all that runs in it and below it, `kept` what of that is not on its way out."""
 
     def __init__(
-        self, number: int, name: str, parent: "QueueNode | None", bounds: Bounds, properties: dict[str, str]
+        self, tree: "QueueTree", name: str, parent: "QueueNode | None", bounds: Bounds, properties: dict[str, str]
     ) -> None:
-        self.number = number
+        self.tree = tree
+        self.number = len(tree.queues)
         self.name = name
         self.parent = parent
         self.path: tuple[QueueNode, ...] = (self, *(parent.path if parent else ()))
@@ -89,14 +92,15 @@ class QueueNode:
 
     def move(self, facts: PodFacts, sign: int) -> None:
         """A pod comes (1) or goes (-1)."""
+        amount = self.tree.held(facts).items()
         for node in self.path:
-            for name, units in held(facts).items():
+            for name, units in amount:
                 node.used[name] = node.used.get(name, 0) + sign * units
                 if not facts.pod.terminating:
                     node.kept[name] = node.kept.get(name, 0) + sign * units
         if self.fair:
             has = self.by_application.setdefault(counted_application(facts), {})
-            for name, units in held(facts).items():
+            for name, units in amount:
                 has[name] = has.get(name, 0) + sign * units
 
     def promised_to(self, others_than: PodFacts) -> Resources:
@@ -104,7 +108,7 @@ class QueueNode:
         total = Resources()
         for facts in self.promised.values():
             if facts.key != others_than.key:
-                total += held(facts)
+                total += self.tree.held(facts)
         return total
 
 
@@ -118,8 +122,10 @@ def _integer(text: str) -> int:
 class QueueTree:
     """All queues of a world's configuration, with the pods that run in them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, settings: QueueSettings) -> None:
         partition = partition_of(world)
+        self.settings = settings
+        self._pods = any(_counts_pods(queue) for queue in partition.queues)
         self.preemption = partition.preemption.enabled is not False
         self.quota_preemption = partition.preemption.quotapreemptionenabled
         self.queues: list[QueueNode] = []
@@ -151,11 +157,15 @@ class QueueTree:
         return node
 
     def _add(self, name: str, parent: QueueNode | None, bounds: Bounds, properties: dict[str, str]) -> QueueNode:
-        node = QueueNode(len(self.queues), name, parent, bounds, properties)
+        node = QueueNode(self, name, parent, bounds, properties)
         self.queues.append(node)
         if parent is not None:
             parent.children[name.rpartition(".")[2]] = node
         return node
+
+    def held(self, facts: PodFacts) -> Resources:
+        """What a pod asks for of all that queues count."""
+        return held(facts, pods=self._pods)
 
     def queue_of(self, facts: PodFacts) -> QueueNode:
         """The queue that a pod goes to, or names; one that is not configured is made."""
@@ -239,6 +249,13 @@ def partition_of(world: World) -> Partition:
     configuration: QueueConfiguration | None = next(iter(world.all(QueueConfiguration)), None)
     used = used_partition(configuration) if configuration is not None else None
     return used or Partition(name=DEFAULT_PARTITION)
+
+
+def _counts_pods(queue: Queue) -> bool:
+    """Whether a queue, one below it or one made by its template guarantees pods, or limits them."""
+    bounds = [queue.resources, *([queue.childtemplate.resources] if queue.childtemplate else [])]
+    named = (resources for one in bounds for resources in (one.guaranteed, one.max) if resources is not None)
+    return any(PODS in resources for resources in named) or any(_counts_pods(child) for child in queue.queues)
 
 
 def below(queue: QueueNode) -> Iterator[QueueNode]:

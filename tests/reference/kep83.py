@@ -16,7 +16,7 @@ Where the design can be read in more than one way, this is how it is read:
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -66,7 +66,7 @@ class Workload:
         self.evicted = "Evicted" in conditions
         """It leaves already: to the design it has left, so it is the first to be counted on."""
         self.admitted = "admission" in status
-        self.usage: dict[Pair, int] = defaultdict(int)
+        self.usage: Counter[Pair] = Counter()
         for assigned in status.get("admission", {}).get("podSetAssignments", []):
             for resource, flavor in assigned["flavors"].items():
                 self.usage[flavor, resource] += int(assigned["resourceUsage"][resource])
@@ -130,7 +130,7 @@ class Kep83:
     def assign(self, workload: Workload, only: Mapping[tuple[str, str], str] | None = None) -> Assignment | None:
         """None: there is no flavor for something of it. `only`: flavors that were selected before."""
         queue = self.queues[workload.queue]
-        usage: dict[Pair, int] = defaultdict(int)
+        usage: Counter[Pair] = Counter()
         flavors: dict[tuple[str, str], str] = {}
         needs_preemption = borrows = False
         for pods, requests in workload.pod_sets.items():

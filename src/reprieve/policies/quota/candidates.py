@@ -4,7 +4,8 @@ Three kinds, in this order, and already evicted workloads before all of them:
 1. hierarchical: going up from the queue, once usage and request fit in the quota of a node, everybody outside it.
 2. priority: the others, while borrowing only where `borrowWithinCohort` allows it.
 3. own queue.
-Inside a kind: lower priority, later reservation, uid.
+Inside a kind: lower priority, later reservation, uid. As KEP-83 was written, 1 and 2 are one kind: nobody borrows while
+it preempts.
 """
 
 from collections.abc import Iterator
@@ -46,9 +47,9 @@ class Reach:
         reason, node = self._rules.eligible(unit), unit.queue
         while reason is None and node is not None:
             reason, node = self.refused.get(node), node.parent
-        if reason is None and any(pool.queue is unit.queue and pool.kind == _PRIORITY for pool in self.pools):
-            return self._rules.while_borrowing(unit)
-        return reason
+        while_borrowing = self._rules.while_borrowing
+        prioritised = any(pool.queue is unit.queue and pool.kind == _PRIORITY for pool in self.pools)
+        return while_borrowing(unit) if reason is None and prioritised and while_borrowing is not None else reason
 
     def _pools(self) -> Iterator[Pool]:
         """The own queue; then up the tree, cohort by cohort: a subtree within its quota gives nobody."""
@@ -57,6 +58,7 @@ class Reach:
         if self._view.spec.preemption.reclaim_within_cohort in (None, "Never"):
             return
         advantage, remaining = _fits_in(own, self._domain.usage)
+        advantage = advantage or self._rules.while_borrowing is None
         below = own
         for cohort in own.path():
             kind = _HIERARCHICAL if advantage else _PRIORITY
@@ -116,7 +118,7 @@ class Candidates:
         return (Candidate(other, pool.kind, right) for other in eligible)
 
     def _prioritised(self, other: WorkloadFacts) -> Candidate:
-        protected = self._rules.while_borrowing(other)
+        protected = self._rules.while_borrowing(other) if self._rules.while_borrowing is not None else None
         return Candidate(other, _PRIORITY, RECLAIM_BORROWING if protected is None else RECLAIM, protected)
 
 

@@ -138,4 +138,5 @@ class WhileBorrowing:
 class ClassicalRules(NamedTuple):
     eligible: Eligible
     above_quota: AboveQuota
-    while_borrowing: WhileBorrowing
+    while_borrowing: WhileBorrowing | None
+    """None: as KEP-83 was written, whoever preempts does not borrow."""

@@ -72,6 +72,8 @@ class WorkloadView:
         self.facts = preemptor.facts
         self.queue = preemptor.queue
         self.spec: ClusterQueueSpec = quota.specs[self.queue.name]
+        self.as_written = quota.settings.quota.as_written
+        """KEP-83, and not what Kueue has made of it since."""
         self.forced = preemptor.forced
         self.most = preemptor.most or _ANY
         self.earlier = preemptor.earlier or EarlierHeads(quota.settings)

@@ -105,7 +105,7 @@ class QuotaWorld:
             node = QuotaNode(queue.name, queue=True, weight=_weight(queue.spec.fair_sharing))
             node.quotas = dict(_quotas(queue.spec.resource_groups))
             self.queues[queue.name] = node
-            self.specs[queue.name] = queue.spec
+            self.specs[queue.name] = as_written(queue.spec) if self.settings.quota.as_written else queue.spec
             if queue.spec.cohort_name:
                 link(node, _cohort(queue.spec.cohort_name, cohorts, objects))
         for name in sorted(objects):
@@ -263,6 +263,14 @@ class QuotaWorld:
             return None
         name = local.spec.cluster_queue
         return None if name in self.closed else self.queues.get(name)
+
+
+def as_written(spec: kueue.ClusterQueueSpec) -> kueue.ClusterQueueSpec:
+    """A queue without what KEP-83 does not have: newer ones of the same priority, and borrowing while preempting."""
+    within = spec.preemption.within_cluster_queue
+    lower = "LowerPriority" if within == "LowerOrNewerEqualPriority" else within
+    preemption = msgspec.structs.replace(spec.preemption, within_cluster_queue=lower, borrow_within_cohort=None)
+    return msgspec.structs.replace(spec, preemption=preemption)
 
 
 def _name(item: Any) -> str:

@@ -8,6 +8,7 @@ import msgspec
 from reprieve.feature_gates import is_on, mistakes_in
 from reprieve.manifests.diagnosis import diagnose, drop_nulls
 from reprieve.manifests.known_fields import unknown_fields
+from reprieve.manifests.kueue import Sorting
 from reprieve.manifests.meta import Count, Model, Reader
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, found
 from reprieve.model.resources import Quantity
@@ -22,9 +23,6 @@ class FairSharingSettings(Model):
         "LessThanOrEqualToFinalShare",
         "LessThanInitialShare",
     )
-
-
-Sorting = Literal["ByLowestPriority", "ByLowestRuntime", "ByLongestRuntime", "ByLowestCost"]
 
 
 class QuotaSettings(Model):

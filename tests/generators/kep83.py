@@ -76,7 +76,7 @@ class Kep83World:
             name,
             random.choice(self.queues),
             on=on,
-            priority=random.randint(-1, 3),
+            priority=random.randint(-1, 2) if on else random.randint(0, 4),
             created=self._time(),
             reserved=self._time(),
             evicted="Preempted" if on and random.random() < 0.08 else None,

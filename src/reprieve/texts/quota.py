@@ -112,6 +112,7 @@ _PROTECTED = {
     "PreemptionPolicy": ("is not allowed by its preemption policy", "are not allowed by its preemption policy"),
     "QueueClosed": ("is in a queue that is stopped", "are in queues that are stopped"),
     "Claimed": ("is a victim of another workload already", "are victims of another workload already"),
+    "LongRunning": ("has run too long to be preempted", "have run too long to be preempted"),
     "MadeWayBefore": ("made way for it before", "made way for it before"),
     "OtherCohort": ("is in a queue of another cohort", "are in queues of another cohort"),
     "NotContested": ("uses nothing of that", "use nothing of that"),

@@ -108,7 +108,7 @@ class Candidates:
         return begun[0] if len(begun) == 1 else merge(*begun, key=self._order)
 
     def _order(self, item: Candidate) -> tuple[object, ...]:
-        return not item.facts.evicted, item.kind, self._view.quota.order(item.facts)
+        return not item.facts.evicted, item.kind, self._view.order(item.facts)
 
     def _of(self, pool: Pool) -> Iterator[Candidate]:
         eligible = eligible_in(pool.queue, self._view, self._rules.eligible)
@@ -125,7 +125,9 @@ class Candidates:
 def eligible_rule(view: WorkloadView, domain: FlavorDemand) -> Eligible:
     claimed = frozenset(view.earlier.claimed) if view.again else ()
     preemption, closed = view.spec.preemption, view.quota.closed
-    return Eligible(view.facts, preemption, domain.contested, closed, claimed, view.preempted)
+    return Eligible(
+        view.facts, preemption, domain.contested, closed, claimed, view.preempted, view.quota.long_runners
+    )
 
 
 def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterator[WorkloadFacts]:
@@ -133,8 +135,8 @@ def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterato
     policy = rule.policy(queue)
     if policy == "Never" or rule.of_node(queue) is not None:
         return
-    limit = None if policy == "Any" or not view.quota.order.by_priority else view.facts.boosted
-    for other in view.quota.candidates(queue.name):
+    limit = None if policy == "Any" or not view.order.by_priority else view.facts.boosted
+    for other in view.quota.candidates(queue.name, view.order):
         if limit is not None and not other.evicted and other.boosted > limit:
             return  # the rest ranks higher still: whoever is at the head of its queue is the lowest in it
         if rule(other) is None:

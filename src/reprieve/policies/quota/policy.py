@@ -24,9 +24,8 @@ from reprieve.engine.plan import Remark, Victim
 from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.engine.reasons import Because, NobodyAsked, NoFlavor, QuotaTaken, Reason
-from reprieve.manifests.kueue_annotations import boost
+from reprieve.manifests.kueue_annotations import boost, ends_when_preempted
 from reprieve.policies.quota import classical, fair_sharing
-from reprieve.policies.quota.annotations import ends
 from reprieve.policies.quota.candidates import Reach
 from reprieve.policies.quota.claims import quota_short
 from reprieve.policies.quota.fair_rules import FairRules
@@ -220,7 +219,7 @@ def _offer(view: WorkloadView, domain: FlavorDemand) -> Offer:
 def _victim(view: WorkloadView, item: Candidate) -> Victim:
     queue = item.facts.queue.name if item.facts.queue is not None else ""
     reason = QuotaTaken(item.right, queue, view.queue.name, item.facts.boosted, view.facts.boosted)
-    return Victim(item.facts.unit, reason, ends=ends(item.facts.workload))
+    return Victim(item.facts.unit, reason, ends=ends_when_preempted(item.facts.workload))
 
 
 def _wait(view: WorkloadView, why: str = "", *, takes: bool = False, because: Because = "Turn") -> HeldBack:

@@ -13,13 +13,14 @@ from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, link, settle
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
-from reprieve.manifests.kueue_annotations import boost
+from reprieve.manifests.kueue_annotations import Milestones, boost, cost_milestones, in_order
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key
 from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.census import Census
 from reprieve.policies.quota.repetition import hash_of
+from reprieve.policies.quota.rules import LongRunners
 from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.world import World, microseconds
 
@@ -55,9 +56,8 @@ class QuotaWorld:
     def __init__(self, world: World, settings: Settings, now: int = 0) -> None:
         self.world = world
         self.settings = settings
-        self.now = now
-        self.order = CandidateOrder(settings, now)
         self._version = 0
+        self.at(now)
         self._rebuild()
 
     def sync(self) -> None:
@@ -84,6 +84,7 @@ class QuotaWorld:
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
         self._structure: dict[QuotaNode, int] = {}
         self._census: dict[QuotaNode, tuple[int, Census]] = {}
+        self._costs = _default_costs(world)
         self._plant()
         self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
         """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
@@ -173,10 +174,19 @@ class QuotaWorld:
             known = self._census[root] = stamp, Census(there, self.closed)
         return known[1]
 
-    def candidates(self, queue: str) -> list[WorkloadFacts]:
+    def candidates(self, queue: str, order: CandidateOrder | None = None) -> list[WorkloadFacts]:
         """The admitted workloads of a queue, in the order in which they are asked at this moment."""
-        workloads = self.admitted[queue]
-        return workloads if self.order.lasting else sorted(workloads, key=self.order)
+        workloads, order = self.admitted[queue], order or self.order
+        return workloads if order.kept else sorted(workloads, key=order)
+
+    def order_of(self, queue: str) -> CandidateOrder:
+        """In which order those are asked who could make way for a workload of a queue."""
+        criteria = self.specs[queue].preemption.workload_sorting
+        if not criteria:
+            return self.order
+        if criteria not in self._orders:
+            self._orders[criteria] = CandidateOrder(criteria, self.now, keeps=False)
+        return self._orders[criteria]
 
     def lines(self) -> "Iterator[Line]":
         """Each queue in which anybody waits."""
@@ -209,7 +219,14 @@ class QuotaWorld:
     def at(self, now: int) -> None:
         """Look at the world at another moment."""
         self.now = now
-        self.order = CandidateOrder(self.settings, now)
+        self.order = CandidateOrder(self.settings.quota.candidate_order, now)
+        self._orders: dict[tuple[kueue.Sorting, ...], CandidateOrder] = {}
+
+    @property
+    def long_runners(self) -> LongRunners | None:
+        """Who has run too long to be preempted, where the settings say so."""
+        seconds = self.settings.quota.protect_after_seconds
+        return LongRunners(seconds, self.now) if seconds else None
 
     def outside(self, queue: QuotaNode) -> str:
         """A digest of all about the tree of a queue that preemption does not change."""
@@ -238,7 +255,10 @@ class QuotaWorld:
 
     def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
         more = boost(workload.metadata.annotations) if self.settings.gate("PriorityBoost") else 0
-        return WorkloadFacts(workload, self._priority(workload), more, queue, self.world.created(workload))
+        costs = cost_milestones(workload)
+        if self._costs and not costs:
+            costs = self._costs.get((workload.namespace, workload.spec.queue_name), ())
+        return WorkloadFacts(workload, self._priority(workload), more, queue, self.world.created(workload), costs)
 
     def carried(self) -> Iterator[kueue.QuotaWorkload]:
         """Workloads that only name a class, with what it says now."""
@@ -275,6 +295,12 @@ def as_written(spec: kueue.ClusterQueueSpec) -> kueue.ClusterQueueSpec:
 
 def _name(item: Any) -> str:
     return str(item.name)
+
+
+def _default_costs(world: World) -> dict[Key, Milestones]:
+    """What an interruption costs of workloads that do not say it themselves, by LocalQueue."""
+    said = ((queue.namespace, queue.name, in_order(queue.spec.preemption)) for queue in world.all(kueue.LocalQueue))
+    return {(namespace, name): milestones for namespace, name, milestones in said if milestones}
 
 
 def _cohort(name: str, cohorts: dict[str, QuotaNode], objects: dict[str, kueue.Cohort]) -> QuotaNode:

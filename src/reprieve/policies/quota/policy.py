@@ -246,7 +246,7 @@ def _flavors(view: WorkloadView) -> str:
 
 
 def _takings(view: WorkloadView) -> list[str]:
-    """What is taken from each other queue of what it borrows, and what it is left with."""
+    """What of its request is taken from each other queue, and what that is left with."""
     taken: dict[QuotaNode, dict[FlavorResource, int]] = {}
     contested = view.assignment.demand.contested
     for facts in view.gone.values():
@@ -254,11 +254,12 @@ def _takings(view: WorkloadView) -> list[str]:
             amounts = taken.setdefault(facts.queue, {})
             for key in contested:
                 amounts[key] = amounts.get(key, 0) + facts.usage.get(key, 0)
-    return [
-        texts.quota.taken_from(
-            queue.name, key[1], amount, view.earlier.used_before(queue, key), queue.quota(key).nominal
-        )
-        for queue, amounts in taken.items()
-        for key, amount in sorted(amounts.items())
-        if amount
-    ]
+    asked, sentences = dict(view.assignment.usage), []
+    for queue, amounts in taken.items():
+        for key, given in sorted(amounts.items()):
+            amount = min(given, asked[key])
+            asked[key] -= amount
+            if amount:
+                used, nominal = view.earlier.used_before(queue, key), queue.quota(key).nominal
+                sentences.append(texts.quota.taken_from(queue.name, key[1], amount, used, nominal, used - given))
+    return sentences

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.builders.pods import GPU
-from tests.builders.quota import flavor, quotas, queue, workload
+from tests.builders.quota import flavor, queue, quotas, workload
 
 Dict = dict[str, Any]
 CONFIG: Dict = {"quota": {"design": "KEP-83"}}
@@ -80,7 +80,8 @@ class Kep83World:
             created=self._time(),
             reserved=self._time(),
             evicted="Preempted" if on and random.random() < 0.08 else None,
-            **amounts,
+            cpu=amounts["cpu"],
+            gpu=amounts.get("gpu"),
         )
         if on is not None and self.apart:
             flavors = made["status"]["admission"]["podSetAssignments"][0]["flavors"]

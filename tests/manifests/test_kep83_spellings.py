@@ -94,12 +94,13 @@ def test_the_knobs_of_a_queue(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1beta1", "v1beta2"])
 def test_the_fields_of_a_workload(version: str) -> None:
-    pods = {"containers": [{"name": "main"}]}
+    pods: Dict = {"spec": {"containers": [{"name": "main"}]}}
+    template = pods if version == "v1alpha2" else {"template": pods}
     spec = {
-        "podSets": [{"name": "main", "count": 1, **({"spec": pods} if version == "v1alpha2" else {"template": {"spec": pods}})}],
+        "podSets": [{"name": "main", "count": 1, **template}],
         "onPreemption": "Terminate",
         "preemption": {"disruptionCostMilestones": [{"seconds": 60, "cost": 100}, {"seconds": 600, "cost": 0}]},
-    }  # fmt: skip
+    }
     item = {
         "apiVersion": f"kueue.x-k8s.io/{version}",
         "kind": "Workload",
@@ -110,12 +111,13 @@ def test_the_fields_of_a_workload(version: str) -> None:
     assert isinstance(read, QuotaWorkload)
     assert read.spec.on_preemption == "Terminate"
     assert read.spec.preemption is not None
-    assert read.spec.preemption.disruption_cost_milestones == (CostMilestone(seconds=60, cost=100), CostMilestone(seconds=600, cost=0))
+    assert read.spec.preemption.disruption_cost_milestones == (
+        CostMilestone(seconds=60, cost=100),
+        CostMilestone(seconds=600, cost=0),
+    )
     warned = told([item])
     assert "reprieve.scheduling/on-preemption" in warned["$.spec.onPreemption"]
-    assert (
-        "reprieve.scheduling/disruption-cost-milestones" in warned["$.spec.preemption.disruptionCostMilestones"]
-    )
+    assert "reprieve.scheduling/disruption-cost-milestones" in warned["$.spec.preemption.disruptionCostMilestones"]
 
 
 def test_what_the_kep_never_wrote_is_refused_with_what_would_be_right() -> None:

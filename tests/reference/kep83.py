@@ -1,4 +1,4 @@
-"""KEP-83 to the letter: flavors, the order of heads, admission and preemption, each as its section of the design has it.
+"""KEP-83 to the letter: flavors, the order of heads, admission and preemption, each as its section has it.
 
 Everything is counted anew from the manifests each time it is asked. A ClusterQueue has a `min` and a `max` of each
 flavor of each resource (today: nominalQuota, and borrowingLimit above it) and may be in a cohort, which is flat.

@@ -77,14 +77,14 @@ class ResourceV1alpha2(Model):
 
 
 class PreemptionV1alpha2(Model):
-    """With what KEP-83 says in other places of its text: Always, ReclaimAny, LowerPriorityOnly, and the alternatives."""
+    """With what KEP-83 writes elsewhere in its text: Always, ReclaimAny, LowerPriorityOnly, and its alternatives."""
 
     within_cohort: (
         Literal["Never", "ReclaimFromLowerPriority", "ReclaimFromAny", "ReclaimAny", "Always", "LowerPriority"] | None
     ) = None
-    within_cluster_queue: (
-        Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "LowerPriorityOnly"] | None
-    ) = None
+    within_cluster_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "LowerPriorityOnly"] | None = (
+        None
+    )
     trigger_after_workload_waiting_seconds: Count | None = None
     workload_sorting: tuple[kueue.Sorting, ...] = ()
 

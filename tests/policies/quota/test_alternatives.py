@@ -1,4 +1,4 @@
-"""The alternatives of KEP-83, as its fields have them: per queue, per workload, per LocalQueue; and who has run for long."""
+"""The alternatives of KEP-83, as its fields have them: per queue, workload and LocalQueue; and who has run for long."""
 
 from __future__ import annotations
 
@@ -108,8 +108,12 @@ def test_what_a_workload_says_itself_wins_over_its_queue_and_that_over_the_setti
 
 def test_what_a_disruption_costs_may_be_said_by_a_field_an_annotation_or_the_local_queue() -> None:
     """Of three that run for a minute: 100 by the field, 50 by the annotation, and 70 because its queue says so."""
-    field = running("field", "2026-01-01T11:59:00Z", annotations={"reprieve.scheduling/disruption-cost-milestones": "0:1"})
-    field["spec"]["preemption"] = {"disruptionCostMilestones": [{"seconds": 600, "cost": 0}, {"seconds": 60, "cost": 100}]}
+    field = running(
+        "field", "2026-01-01T11:59:00Z", annotations={"reprieve.scheduling/disruption-cost-milestones": "0:1"}
+    )
+    field["spec"]["preemption"] = {
+        "disruptionCostMilestones": [{"seconds": 600, "cost": 0}, {"seconds": 60, "cost": 100}]
+    }
     annotation = running(
         "annotation", "2026-01-01T11:59:00Z", annotations={"reprieve.scheduling/disruption-cost-milestones": "0:50"}
     )
@@ -241,5 +245,9 @@ def test_of_a_victim_that_is_larger_only_what_was_asked_for_is_said_to_be_taken(
 
 
 def test_a_refusal_says_which_flavor_lacks_how_much() -> None:
-    objects = [*queue("a", {"default": {"cpu": 4}}), workload("own", "a", on="default", cpu=3), workload("p", "a", cpu=2)]
+    objects = [
+        *queue("a", {"default": {"cpu": 4}}),
+        workload("own", "a", on="default", cpu=3),
+        workload("p", "a", cpu=2),
+    ]
     assert "3 of 4 cpu on default used in a, 2 needed, 1 missing" in asked(objects).decision.message

@@ -1,5 +1,7 @@
-"""What KEP-83 spells otherwise than Kueue does today, or has as a field that Kueue's API does not keep: all of it is read,
-and whoever wrote it is told today's words."""
+"""What KEP-83 spells otherwise than Kueue does today, or has as a field that Kueue's API does not keep.
+
+All of it is read, and whoever wrote it is told today's words.
+"""
 
 from collections.abc import Iterator
 
@@ -8,7 +10,9 @@ from reprieve.manifests.admission.metadata import check_unique
 from reprieve.manifests.kueue import DISRUPTION_COST, ON_PREEMPTION
 from reprieve.manifests.problems import Finding, found
 
-ClusterQueueSpec = kueue.ClusterQueueSpec | kueue_versions.ClusterQueueSpecV1beta1 | kueue_versions.ClusterQueueSpecV1alpha2
+ClusterQueueSpec = (
+    kueue.ClusterQueueSpec | kueue_versions.ClusterQueueSpecV1beta1 | kueue_versions.ClusterQueueSpecV1alpha2
+)
 _WITHIN_COHORT = {
     "Never": "reclaimWithinCohort: Never",
     "ReclaimFromLowerPriority": "reclaimWithinCohort: LowerPriority",

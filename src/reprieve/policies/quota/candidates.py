@@ -125,9 +125,7 @@ class Candidates:
 def eligible_rule(view: WorkloadView, domain: FlavorDemand) -> Eligible:
     claimed = frozenset(view.earlier.claimed) if view.again else ()
     preemption, closed = view.spec.preemption, view.quota.closed
-    return Eligible(
-        view.facts, preemption, domain.contested, closed, claimed, view.preempted, view.quota.long_runners
-    )
+    return Eligible(view.facts, preemption, domain.contested, closed, claimed, view.preempted, view.quota.long_runners)
 
 
 def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterator[WorkloadFacts]:

@@ -8,7 +8,8 @@
 4. Whoever needs victims and has none, or may not preempt yet, has its queue reserve its nominal quota, as long as it
    waits, unless the queue can always reclaim it: nobody of another queue borrows that. A head that borrows reserves
    what it would borrow, too; in a BestEffortFIFO queue only where others act in the same cycle. Not so in KEP-83.
-5. As KEP-83 was written, and where the settings say so, nobody in a cohort borrows any more after a workload that need not.
+5. As KEP-83 was written, and where the settings say so, nobody in a cohort borrows any more after a workload that need
+   not.
 6. Whoever has preempted and still waits comes before all others, but those of its own queue that are more important:
    else whoever made way for it could slip back, and be preempted again, without end. For the same reason it is
    admitted with no more pods than it has preempted for.

@@ -12,7 +12,16 @@ from collections.abc import Callable, Mapping
 
 from reprieve.engine.quota_tree import FlavorResource
 from reprieve.manifests.kueue import PodSet, ResourceGroup
-from reprieve.policies.quota.flavors import FIT, PREEMPT, Assigned, Assignment, FlavorAssigner, FlavorDemand, Forced, Rating
+from reprieve.policies.quota.flavors import (
+    FIT,
+    PREEMPT,
+    Assigned,
+    Assignment,
+    FlavorAssigner,
+    FlavorDemand,
+    Forced,
+    Rating,
+)
 
 Step = Callable[[FlavorResource, int], Rating | None]
 

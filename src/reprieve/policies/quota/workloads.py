@@ -108,7 +108,9 @@ def _reserved_at(conditions: tuple[Condition, ...]) -> int:
 def _attempted_at(conditions: tuple[Condition, ...]) -> int | None:
     """When it was first attempted since it waits, as KEP-83 has it written; None: it was not, or nobody counts."""
     condition = find_condition(conditions, "Admitted")
-    return microseconds(condition.last_transition_time) if condition is not None and condition.status == "False" else None
+    return (
+        microseconds(condition.last_transition_time) if condition is not None and condition.status == "False" else None
+    )
 
 
 def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:

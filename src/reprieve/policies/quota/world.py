@@ -13,12 +13,13 @@ from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, link, settle
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
-from reprieve.manifests.kueue_annotations import Milestones, boost, cost_milestones, in_order
+from reprieve.manifests.kueue_annotations import boost, cost_milestones
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key
 from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.census import Census
+from reprieve.policies.quota.queue_specs import as_written, default_costs
 from reprieve.policies.quota.repetition import hash_of
 from reprieve.policies.quota.rules import LongRunners
 from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
@@ -84,7 +85,7 @@ class QuotaWorld:
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
         self._structure: dict[QuotaNode, int] = {}
         self._census: dict[QuotaNode, tuple[int, Census]] = {}
-        self._costs = _default_costs(world)
+        self._costs = default_costs(world)
         self._plant()
         self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
         """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
@@ -285,22 +286,8 @@ class QuotaWorld:
         return None if name in self.closed else self.queues.get(name)
 
 
-def as_written(spec: kueue.ClusterQueueSpec) -> kueue.ClusterQueueSpec:
-    """A queue without what KEP-83 does not have: newer ones of the same priority, and borrowing while preempting."""
-    within = spec.preemption.within_cluster_queue
-    lower = "LowerPriority" if within == "LowerOrNewerEqualPriority" else within
-    preemption = msgspec.structs.replace(spec.preemption, within_cluster_queue=lower, borrow_within_cohort=None)
-    return msgspec.structs.replace(spec, preemption=preemption)
-
-
 def _name(item: Any) -> str:
     return str(item.name)
-
-
-def _default_costs(world: World) -> dict[Key, Milestones]:
-    """What an interruption costs of workloads that do not say it themselves, by LocalQueue."""
-    said = ((queue.namespace, queue.name, in_order(queue.spec.preemption)) for queue in world.all(kueue.LocalQueue))
-    return {(namespace, name): milestones for namespace, name, milestones in said if milestones}
 
 
 def _cohort(name: str, cohorts: dict[str, QuotaNode], objects: dict[str, kueue.Cohort]) -> QuotaNode:

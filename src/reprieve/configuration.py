@@ -1,6 +1,6 @@
 """Reprieve's own settings; which feature gates there are is in `feature_gates.py`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -8,8 +8,9 @@ import msgspec
 from reprieve.feature_gates import is_on, mistakes_in
 from reprieve.manifests.diagnosis import diagnose, drop_nulls
 from reprieve.manifests.known_fields import unknown_fields
+from reprieve.manifests.kueue import Sorting
 from reprieve.manifests.meta import Count, Model, Reader
-from reprieve.manifests.problems import InvalidInput, Origin
+from reprieve.manifests.problems import Finding, InvalidInput, Origin, found
 from reprieve.model.resources import Quantity
 
 OWN_SCHEDULER = "reprieve"
@@ -24,19 +25,26 @@ class FairSharingSettings(Model):
     )
 
 
-Sorting = Literal["ByLowestPriority", "ByLowestRuntime", "ByLongestRuntime", "ByLowestCost"]
-
-
 class QuotaSettings(Model):
-    """What KEP-83 left open or put off; all of it off by default."""
+    """Which design decides, and what KEP-83 left open or put off; all of that is off by default."""
 
+    design: Literal["Kueue", "KEP-83"] = "Kueue"
+    """KEP-83: as the design was written, where Kueue went on: see docs/quota.md."""
     stop_borrowing_after_non_borrower: bool = False
     """Nobody in a cohort borrows after a workload that need not, be it admitted in the same cycle or still waiting: as
     the KEP says."""
     wait_before_preemption_seconds: Count = 0
     """How long a workload waits, from its creation, before it may preempt."""
     candidate_order: tuple[Sorting, ...] = ("ByLowestPriority", "ByLowestRuntime")
-    """By what candidates of one kind are told apart; ByLowestCost reads the milestones that workloads carry."""
+    """By what candidates of one kind are told apart; ByLowestCost reads the milestones that workloads carry. A
+    ClusterQueue may say otherwise for those who preempt from it."""
+    protect_after_seconds: Count = 0
+    """Who has run for so long makes way for nobody; 0: that protects nobody."""
+
+    @property
+    def as_written(self) -> bool:
+        """Whether KEP-83 is followed to the letter."""
+        return self.design == "KEP-83"
 
 
 class QueueSettings(Model):
@@ -98,10 +106,15 @@ def configure(
     if not findings:
         settings: Settings = _READER.convert(plain)
         merged = {**settings.feature_gates, **(gates or {})}
-        findings = [*mistakes_in(merged)]
+        findings = [*mistakes_in(merged), *_contradictions(settings)]
         if not findings:
             return msgspec.structs.replace(settings, feature_gates=merged)
     raise InvalidInput(finding.at(Origin(file, document), "", "read") for finding in findings)
+
+
+def _contradictions(settings: Settings) -> Iterator[Finding]:
+    if settings.quota.as_written and settings.fair_sharing.enable:
+        yield Finding("$.quota.design", found(settings.quota.design), "allowed: Kueue, where fairSharing is enabled")
 
 
 def beside_others(settings: Settings) -> Settings:

@@ -154,6 +154,12 @@ class Claimed(Reason, frozen=True):
     """Protected: it makes way for an earlier head of the same cycle."""
 
 
+class LongRunning(Reason, frozen=True):
+    """Protected: it has run for so long that the settings let nobody preempt it."""
+
+    seconds: int
+
+
 class MadeWayBefore(Reason, frozen=True):
     """Protected: the preemptor has had its quota before, and nothing has changed since but who is admitted."""
 

@@ -25,6 +25,8 @@ WithinQueuePolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority
 BorrowPolicy = Literal["Never", "LowerPriority"]
 QueueingStrategy = Literal["StrictFIFO", "BestEffortFIFO"]
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
+Sorting = Literal["ByLowestPriority", "ByLowestRuntime", "ByLongestRuntime", "ByLowestCost"]
+OnPreemption = Literal["Requeue", "Terminate"]
 
 
 class ResourceQuota(meta.Model):
@@ -55,6 +57,23 @@ class Preemption(meta.Model):
     reclaim_within_cohort: ReclaimPolicy | None = None
     within_cluster_queue: WithinQueuePolicy | None = None
     borrow_within_cohort: BorrowWithinCohort | None = None
+    trigger_after_workload_waiting_seconds: meta.Count | None = None
+    """KEP-83's, and no field of Kueue: how long workloads wait, from their first attempt, before they may preempt."""
+    workload_sorting: tuple[Sorting, ...] = ()
+    """KEP-83's, and no field of Kueue: by what those who could make way are told apart."""
+
+
+class CostMilestone(meta.Model):
+    """What an interruption costs after so many seconds."""
+
+    seconds: meta.Count
+    cost: meta.Count
+
+
+class WorkloadPreemption(meta.Model):
+    """KEP-83's, and no field of Kueue."""
+
+    disruption_cost_milestones: tuple[CostMilestone, ...] = ()
 
 
 class FlavorFungibility(meta.Model):
@@ -76,6 +95,8 @@ class ClusterQueueSpec(meta.Model):
     flavor_fungibility: FlavorFungibility = FlavorFungibility()
     fair_sharing: FairSharing | None = None
     stop_policy: StopPolicy = "None"
+    wait_before_preemption_seconds: meta.Count | None = None
+    """Another name of KEP-83's for `preemption.triggerAfterWorkloadWaitingSeconds`, which wins."""
 
 
 class QueueStatus(meta.Model):
@@ -105,6 +126,8 @@ class LocalQueueSpec(meta.Model):
     cluster_queue: str
     stop_policy: StopPolicy = "None"
     fair_sharing: FairSharing | None = None
+    preemption: WorkloadPreemption | None = None
+    """What counts for workloads of this queue that say nothing of it themselves."""
 
 
 class LocalQueue(meta.Manifest):
@@ -157,6 +180,9 @@ class QuotaWorkloadSpec(meta.Model):
     priority_class_ref: PriorityClassReference | None = None
     active: bool = True
     maximum_execution_time_seconds: meta.PositiveCount | None = None
+    on_preemption: OnPreemption | None = None
+    """KEP-83's, and no field of Kueue: whether it is over once preempted."""
+    preemption: WorkloadPreemption | None = None
 
 
 class PodSetAssignment(meta.Model):

@@ -1,14 +1,22 @@
-"""What quota workloads say about their own preemption in annotations: how long to wait, how to end, what it costs.
+"""What quota workloads say about their own preemption: how long to wait, how to end, what it costs.
 
-KEP-83 considered these as fields and put them off. A value that cannot be read counts as not said: admission reports
-it, decisions pass over it.
+KEP-83 considered these as fields and put them off. The fields are read as the KEP has them; Kueue's API does not keep
+them, so there are annotations too. A field wins. An annotation that cannot be read counts as not said: admission
+reports it, decisions pass over it.
 """
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from reprieve.manifests.kueue import DISRUPTION_COST, ON_PREEMPTION, PRIORITY_BOOST, WAIT_BEFORE_PREEMPTION
+from reprieve.manifests.kueue import (
+    DISRUPTION_COST,
+    ON_PREEMPTION,
+    PRIORITY_BOOST,
+    WAIT_BEFORE_PREEMPTION,
+    QuotaWorkload,
+    WorkloadPreemption,
+)
 from reprieve.manifests.priorities import parse_integer
 
 TERMINATE, REQUEUE = "Terminate", "Requeue"
@@ -24,9 +32,9 @@ def wait_seconds(annotations: Mapping[str, str]) -> int | None:
     return said if said is not None and said >= 0 else None
 
 
-def ends_when_preempted(annotations: Mapping[str, str]) -> bool:
+def ends_when_preempted(workload: QuotaWorkload) -> bool:
     """Whether it is over once preempted, instead of waiting for another turn."""
-    return annotations.get(ON_PREEMPTION) == TERMINATE
+    return (workload.spec.on_preemption or workload.metadata.annotations.get(ON_PREEMPTION)) == TERMINATE
 
 
 def boost(annotations: Mapping[str, str]) -> int:
@@ -36,9 +44,15 @@ def boost(annotations: Mapping[str, str]) -> int:
     return parse_integer(annotations[PRIORITY_BOOST], 32) or 0
 
 
-def cost_milestones(annotations: Mapping[str, str]) -> Milestones:
-    """Seconds of running and what an interruption costs then, in order; none where any part is malformed."""
-    return _milestones(annotations.get(DISRUPTION_COST, "")) or ()
+def cost_milestones(workload: QuotaWorkload) -> Milestones:
+    """Seconds of running and what an interruption costs then, in order; none where an annotation is malformed."""
+    said = in_order(workload.spec.preemption)
+    return said or _milestones(workload.metadata.annotations.get(DISRUPTION_COST, "")) or ()
+
+
+def in_order(said: WorkloadPreemption | None) -> Milestones:
+    """The same, as fields have it."""
+    return tuple(sorted((one.seconds, one.cost) for one in said.disruption_cost_milestones)) if said else ()
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,13 @@ from reprieve.model.resources import Quantity
 
 Today = TypeVar("Today", bound=Model)
 # Both are looked up with what is not in them as it is.
-_RECLAIM: dict[Any, Any] = {"ReclaimFromLowerPriority": "LowerPriority", "ReclaimFromAny": "Any"}
+_RECLAIM: dict[Any, Any] = {
+    "ReclaimFromLowerPriority": "LowerPriority",
+    "ReclaimFromAny": "Any",
+    "ReclaimAny": "Any",
+    "Always": "Any",
+}
+_WITHIN_QUEUE: dict[Any, Any] = {"LowerPriorityOnly": "LowerPriority"}
 _STOP_AT: dict[Any, Any] = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 
 
@@ -38,6 +44,7 @@ class ClusterQueueSpecV1beta1(Model):
     flavor_fungibility: FlavorFungibilityV1beta1 = FlavorFungibilityV1beta1()
     fair_sharing: kueue.FairSharing | None = None
     stop_policy: kueue.StopPolicy = "None"
+    wait_before_preemption_seconds: Count | None = None
 
 
 class ClusterQueueV1beta1(Manifest):
@@ -70,8 +77,16 @@ class ResourceV1alpha2(Model):
 
 
 class PreemptionV1alpha2(Model):
-    within_cohort: Literal["Never", "ReclaimFromLowerPriority", "ReclaimFromAny"] | None = None
-    within_cluster_queue: kueue.WithinQueuePolicy | None = None
+    """With what KEP-83 writes elsewhere in its text: Always, ReclaimAny, LowerPriorityOnly, and its alternatives."""
+
+    within_cohort: (
+        Literal["Never", "ReclaimFromLowerPriority", "ReclaimFromAny", "ReclaimAny", "Always", "LowerPriority"] | None
+    ) = None
+    within_cluster_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "LowerPriorityOnly"] | None = (
+        None
+    )
+    trigger_after_workload_waiting_seconds: Count | None = None
+    workload_sorting: tuple[kueue.Sorting, ...] = ()
 
 
 class ClusterQueueSpecV1alpha2(Model):
@@ -80,6 +95,7 @@ class ClusterQueueSpecV1alpha2(Model):
     queueing_strategy: kueue.QueueingStrategy = "BestEffortFIFO"
     namespace_selector: LabelSelector | None = None
     preemption: PreemptionV1alpha2 = PreemptionV1alpha2()
+    wait_before_preemption_seconds: Count | None = None
 
 
 class ClusterQueueV1alpha2(Manifest):
@@ -89,11 +105,22 @@ class ClusterQueueV1alpha2(Manifest):
     status: kueue.QueueStatus = kueue.QueueStatus()
 
     def internal(self) -> kueue.ClusterQueue:
-        spec, within = self.spec, self.spec.preemption.within_cohort
-        preemption = _today(kueue.Preemption, spec.preemption, reclaim_within_cohort=_RECLAIM.get(within, within))
+        spec = self.spec
+        preemption = _today(kueue.Preemption, spec.preemption, **_policies(spec.preemption))
         changed = {"resource_groups": _resource_groups(spec.resources), "cohort_name": spec.cohort}
         today = _today(kueue.ClusterQueueSpec, spec, preemption=preemption, **changed)
         return kueue.ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
+
+
+def _policies(said: PreemptionV1alpha2) -> dict[str, Any]:
+    """Whom it reaches, in today's words. LowerPriority is what KEP-83 would have called preempting while borrowing."""
+    within, own = said.within_cohort, said.within_cluster_queue
+    borrow = kueue.BorrowWithinCohort(policy="LowerPriority") if within == "LowerPriority" else None
+    return {
+        "reclaim_within_cohort": _RECLAIM.get(within, within),
+        "within_cluster_queue": _WITHIN_QUEUE.get(own, own),
+        "borrow_within_cohort": borrow,
+    }
 
 
 def _resource_groups(resources: tuple[ResourceV1alpha2, ...]) -> tuple[kueue.ResourceGroup, ...]:
@@ -140,6 +167,8 @@ class QuotaWorkloadSpecV1beta1(Model):
     priority_class_source: Literal["", "kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass"] = ""
     active: bool = True
     maximum_execution_time_seconds: PositiveCount | None = None
+    on_preemption: kueue.OnPreemption | None = None
+    preemption: kueue.WorkloadPreemption | None = None
 
 
 class QuotaWorkloadV1beta1(Manifest):
@@ -184,6 +213,8 @@ class QuotaWorkloadSpecV1alpha2(Model):
     priority: Int32 | None = None
     priority_class_name: str = ""
     admission: AdmissionV1alpha2 | None = None
+    on_preemption: kueue.OnPreemption | None = None
+    preemption: kueue.WorkloadPreemption | None = None
 
 
 class WorkloadStatusV1alpha2(Model):

@@ -14,7 +14,7 @@ from reprieve.manifests.problems import InvalidInput, in_order
 from reprieve.planning.questions import PREEMPTOR, UnitAsked, Unsupported, asked_of, moment_of, no_such_unit, question
 from reprieve.planning.result import Decision, Result, decision
 from reprieve.planning.survey import survey
-from reprieve.policies.registry import Asked, Known, NothingToDecide, Policies, Preemptor
+from reprieve.policies.registry import Asked, Decided, Known, NothingToDecide, Policies, Preemptor
 from reprieve.texts import questions as texts
 from reprieve.world import World, microseconds
 
@@ -98,9 +98,12 @@ class Planner:
     def single(self, unit: UnitAsked, assignment: Mapping[str, Any] | None = None) -> Result:
         """The decision for one unit; `assignment` gives a quota workload its flavors."""
         one = self.preemptor(asked_of(unit)._replace(assignment=assignment))
-        made = decision(self.policies.decide(one, self._moment))
-        resolved = self.policies[one.policy].priorities([one])
-        return self._result([made], {unit: shown for unit, shown in resolved.items() if unit == one.unit})
+        entry, made = self.policies[one.policy], self.policies.decide(one, self._moment)
+        resolved = entry.priorities([one])
+        result = self._result([decision(made)], {unit: shown for unit, shown in resolved.items() if unit == one.unit})
+        for field, values in entry.answer(Decided(one, made)).items():
+            getattr(result, field).update(values)
+        return result
 
     def preemptor(self, asked: Asked) -> Preemptor:
         """The unit of that name, if there is anything to decide for it."""

@@ -37,9 +37,8 @@ def quota_preempts(unit: str, queue: str, victims: Sequence[str], takings: Seque
     return f"{listed(victims)} {verb} way for {unit} in {queue}.{needs}"
 
 
-def taken_from(queue: str, resource: str, amount: int, used: int, nominal: int) -> str:
-    """What a queue gives of what it borrows, and what it is left with."""
-    left = used - amount
+def taken_from(queue: str, resource: str, amount: int, used: int, nominal: int, left: int) -> str:
+    """What is asked of a queue of what it borrows, and what it is left with: those who leave may have had more."""
 
     def show(units: int) -> str:
         return print_amount(resource, units)
@@ -80,7 +79,8 @@ def _short(claim: QuotaShort) -> str:
         return print_amount(claim.resource, units)
 
     used = f"{show(claim.used)} of {show(claim.nominal)} {claim.resource} on {claim.flavor} used in {claim.queue}"
-    return f"{used}, {show(claim.needed)} needed{_to_borrow(claim)}{_never(claim)}"
+    missing = f", {show(claim.needed - claim.free)} missing" if 0 < claim.needed - claim.free < claim.needed else ""
+    return f"{used}, {show(claim.needed)} needed{missing}{_to_borrow(claim)}{_never(claim)}"
 
 
 def _to_borrow(claim: QuotaShort) -> str:
@@ -88,6 +88,9 @@ def _to_borrow(claim: QuotaShort) -> str:
     if not claim.cohort:
         return ""
     own = max(0, claim.nominal - claim.used)
+    if claim.free >= claim.needed:
+        borrowed = print_amount(claim.resource, claim.needed - own)
+        return f"; it would have to borrow {borrowed}, and nobody borrows who preempts"
     if claim.free > own:
         return f"; {print_amount(claim.resource, claim.free - own)} to borrow in cohort {claim.cohort}"
     if claim.free < own:
@@ -122,6 +125,7 @@ _PROTECTED = {
     "PreemptionPolicy": ("is not allowed by its preemption policy", "are not allowed by its preemption policy"),
     "QueueClosed": ("is in a queue that is stopped", "are in queues that are stopped"),
     "Claimed": ("is a victim of another workload already", "are victims of another workload already"),
+    "LongRunning": ("has run too long to be preempted", "have run too long to be preempted"),
     "MadeWayBefore": ("made way for it before", "made way for it before"),
     "OtherCohort": ("is in a queue of another cohort", "are in queues of another cohort"),
     "NotContested": ("uses nothing of that", "use nothing of that"),

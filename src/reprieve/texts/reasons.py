@@ -103,6 +103,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     why.QueueClosed: "{queue} is stopped, or names a flavor that does not exist: nobody there is preempted",
     why.NotContested: "it uses nothing of what the preemptor is short of",
     why.Claimed: "it is a victim of another workload already",
+    why.LongRunning: "it has run for {seconds} seconds or more, and is not preempted any more",
     why.MadeWayBefore: "it made way for {preemptor} before, and nothing but preemption has changed since: "
     "they would take turns without end",
     why.NotWhileBorrowing: "{preemptor_queue} may not preempt priority {priority} elsewhere while it borrows itself",

@@ -111,15 +111,15 @@ def test_preempted_and_inactive_it_is_not_queued_again_until_it_is_made_active()
     play(act)
 
 
-def test_terminated_by_preemption_it_stays_out() -> None:
+def test_terminated_by_preemption_it_has_failed() -> None:
     async def act(scene: Scene) -> None:
         await started(scene, annotations={"reprieve.scheduling/on-preemption": "Terminate"})
         await scene.patch(QUOTA_WORKLOADS, (await scene.workload()).name, {"spec": {"active": False}})
         await scene.evict(await scene.workload())
         await scene.settle()
         workload = await scene.workload()
-        assert condition(workload, "Requeued") == ("False", "Deactivated")
-        assert "admission" not in workload.data["status"]
+        assert condition(workload, "Finished")[0] == "True"
+        assert condition(await scene.get(JOBS, "train"), "Failed") == ("True", "Preempted")
         assert await scene.running() == []
 
     play(act)

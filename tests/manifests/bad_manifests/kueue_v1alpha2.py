@@ -22,8 +22,8 @@ CASES = [
         queue("preemption: {withinCohort: ReclaimFromLowerPriorty}"),
         want="""
         error: bad.yaml: document 1, line 4: ClusterQueue/q: $.spec.preemption.withinCohort: found
-            "ReclaimFromLowerPriorty"; allowed: Never, ReclaimFromAny, ReclaimFromLowerPriority; did you mean
-            "ReclaimFromLowerPriority"?
+            "ReclaimFromLowerPriorty"; allowed: Always, LowerPriority, Never, ReclaimAny, ReclaimFromAny,
+            ReclaimFromLowerPriority; did you mean "ReclaimFromLowerPriority"?
         """,
     ),
     Case(
@@ -31,9 +31,9 @@ CASES = [
         queue("preemption: {withinCohort: Any, withinClusterQueue: Lower}"),
         want="""
         error: bad.yaml: document 1, line 4: ClusterQueue/q: $.spec.preemption.withinCohort: found "Any";
-            allowed: Never, ReclaimFromAny, ReclaimFromLowerPriority; did you mean "ReclaimFromAny"?
+            allowed: Always, LowerPriority, Never, ReclaimAny, ReclaimFromAny, ReclaimFromLowerPriority
         error: bad.yaml: document 1, line 4: ClusterQueue/q: $.spec.preemption.withinClusterQueue: found "Lower";
-            allowed: LowerOrNewerEqualPriority, LowerPriority, Never
+            allowed: LowerOrNewerEqualPriority, LowerPriority, LowerPriorityOnly, Never
         """,
     ),
     Case(

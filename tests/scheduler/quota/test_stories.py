@@ -9,6 +9,7 @@ import pytest
 from reprieve.configuration import FairSharingSettings, QuotaSettings, Settings
 from reprieve.engine.holds import HOLD_ANNOTATION
 from reprieve.manifests.kinds import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, PODS, QUOTA_WORKLOADS
+from reprieve.stores.errors import NotFound
 from tests.builders.quota import queue
 from tests.planes.running import Dict, Plane, condition, live, pod
 from tests.scheduler.quota.companies import QUEUE, admitted_by, company, running, shared, work
@@ -263,23 +264,52 @@ def test_a_plain_pod_is_gated_until_it_is_admitted_and_ends_when_it_is_preempted
     live(story)
 
 
-def test_a_job_that_ends_when_it_is_preempted_does_not_return() -> None:
+@pytest.mark.parametrize("how", ["annotation", "field"])
+def test_a_job_that_ends_when_it_is_preempted_has_failed_and_its_time_to_live_begins(how: str) -> None:
+    async def story(plane: Plane) -> None:
+        await company(plane, team={"cpu": 1, "within": "LowerPriority"})
+        said = {"reprieve.scheduling/on-preemption": "Terminate"} if how == "annotation" else {}
+        low = work("low", "team", priority="low", said=said)
+        low["spec"]["ttlSecondsAfterFinished"] = 100
+        await plane.apply(low)
+        await plane.passes(5)
+        if how == "field":
+            workload = await plane.workload("low")
+            await plane.change(QUOTA_WORKLOADS, workload.name, {"spec": {"onPreemption": "Terminate"}})
+        await plane.apply(work("high", "team", priority="high"))
+        await plane.passes(60)
+        failed = condition(await plane.job("low"), "Failed")
+        assert (failed["status"], failed["reason"]) == ("True", "Preempted")
+        assert "job-high" in failed["message"]
+        assert condition(await plane.workload("low"), "Finished")["status"] == "True"
+        assert [await running(plane, name) for name in ("low", "high")] == [0, 1]
+        assert await plane.starting_with("low") == [], "no pod outlives its Job's failure"
+        await plane.passes(100)
+        with pytest.raises(NotFound):
+            await plane.job("low")
+        await plane.rests()
+        assert await running(plane, "high") == 1
+
+    live(story)
+
+
+def test_a_restart_between_the_eviction_and_the_failure_loses_neither(tmp_path: Path) -> None:
     async def story(plane: Plane) -> None:
         await company(plane, team={"cpu": 1, "within": "LowerPriority"})
         await plane.apply(work("low", "team", priority="low", said={"reprieve.scheduling/on-preemption": "Terminate"}))
         await plane.passes(5)
-        await plane.apply(work("high", "team", priority="high", run=10))
+        await plane.apply(work("high", "team", priority="high"))
+        await plane.until(lambda: _evicted(plane, "low"), step=0.01)
+        await plane.restart()
         await plane.passes(60)
-        workload = await plane.workload("low")
-        assert workload.data["spec"]["active"] is False
-        assert condition(workload, "Requeued")["status"] == "False"
-        assert await running(plane, "low") == 0
-        assert (await plane.job("low")).data["spec"]["suspend"] is True
-        await plane.change(QUOTA_WORKLOADS, workload.name, {"spec": {"active": True}})
-        await plane.passes(5)
-        assert await running(plane, "low") == 1, "somebody made it active again"
+        assert condition(await plane.job("low"), "Failed")["reason"] == "Preempted"
+        assert [await running(plane, name) for name in ("low", "high")] == [0, 1]
 
-    live(story)
+    live(story, directory=tmp_path)
+
+
+async def _evicted(plane: Plane, name: str) -> bool:
+    return condition(await plane.workload(name), "Evicted").get("status") == "True"
 
 
 @pytest.mark.parametrize("where", ["settings", "annotation"])

@@ -10,6 +10,7 @@ Changes are given the whole object as it is at the moment of writing, and do not
 from datetime import datetime
 from typing import Any
 
+from reprieve.manifests.kueue_annotations import ends_when_preempted
 from reprieve.model import conditions
 from reprieve.model.clock import moment_of
 from reprieve.model.conditions import condition_of, has_condition
@@ -55,6 +56,12 @@ def may_run(workload: Record) -> bool:
     """Whether its pods may start, or go on."""
     leaves = is_evicted(workload) or writing.is_leaving(workload)
     return holds_quota(workload) and has_condition(workload.data, "Admitted") and not leaves
+
+
+def ends(workload: Record) -> bool:
+    """Whether it was preempted and asked to end then, instead of being queued again."""
+    preempted = is_evicted(workload) and condition_of(workload.data, "Evicted").get("reason") == "Preempted"
+    return preempted and not is_active(workload.data) and ends_when_preempted(workload.manifest)
 
 
 def why_evicted(workload: Record) -> tuple[str, str]:

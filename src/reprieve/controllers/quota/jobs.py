@@ -4,7 +4,8 @@
 2. While it waits, the Workload follows the Job: template, parallelism, queue, priority.
 3. Admitted: the Job is sent to its flavors and unsuspended in one write, if it is still what was admitted.
 4. Evicted: the Job is suspended; when all its pods are gone the template is restored; only then is the quota free.
-5. Finished, or deleted: the quota is free when no pod is left.
+5. Evicted for good, because it asked to end when it is preempted: the Job is told to fail, and then it is over.
+6. Finished, or deleted: the quota is free when no pod is left.
 
 Each step looks only at what stands in the store, so that a new start goes on wherever the last one ended. A Job that a
 propagation policy selects is a template for member clusters, and is left alone.
@@ -20,7 +21,7 @@ from reprieve.controllers.quota.owners import ClassName, QuotaOwners, class_name
 from reprieve.controllers.runner import OWNED, controller_key, own_key
 from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
-from reprieve.model.conditions import has_condition, true_condition
+from reprieve.model.conditions import has_condition, set_condition, true_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import by_controller, controller_uid, is_leaving
@@ -121,7 +122,9 @@ class QuotaJobs(QuotaOwners):
     # It has quota
 
     async def _with_quota(self, job: Record, workload: Record) -> None:
-        if standing.is_evicted(workload):
+        if standing.ends(workload):
+            await self._fail(job, workload)
+        elif standing.is_evicted(workload):
             if await self._stop(job, workload, standing.why_evicted(workload)[1]):
                 await self.modify(workload, standing.release(self.clock()), subresource="status")
         elif standing.may_run(workload):
@@ -181,6 +184,17 @@ class QuotaJobs(QuotaOwners):
                 shapes.restored_job_spec(data["spec"], pod_set, admitted)
 
         return _suspended((await self.modify(rested, restore)).data)
+
+    async def _fail(self, job: Record, workload: Record) -> None:
+        """Whoever runs Jobs ends its pods for that, and only then says that it has failed: its time to live begins, and
+        no pod outlives it."""
+        why = standing.why_evicted(workload)[1]
+
+        def doom(status: Data) -> None:
+            if not true_condition({"status": status}, "FailureTarget", "Complete", "Failed"):
+                set_condition(status, "FailureTarget", "True", "Preempted", why, now=self.clock())
+
+        await self.modify_status(job, doom)
 
     async def _at_rest(self, job: Record) -> Record | None:
         """A suspended Job of which nothing runs, as one that has not started: only then can its template be changed."""

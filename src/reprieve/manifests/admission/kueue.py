@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprieve.manifests import kueue, kueue_versions
+from reprieve.manifests.admission import kep83
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import check_pod_spec, check_selector, check_taints, check_tolerations
@@ -22,6 +23,7 @@ def check_cluster_queue(
     yield from _check_groups("$.spec.resourceGroups", spec.resource_groups, neighbours, limits)
     yield from check_selector("$.spec.namespaceSelector", spec.namespace_selector)
     yield from _check_preemption("$.spec.preemption", spec.preemption)
+    yield from kep83.check_queue_alternatives(spec)
 
 
 def _check_groups(
@@ -84,6 +86,8 @@ def _check_preemption(path: str, preemption: kueue.Preemption) -> Iterator[Findi
 
 def check_first_cluster_queue(queue: kueue_versions.ClusterQueueV1alpha2, _: Neighbours) -> Iterator[Finding]:
     yield from check_selector("$.spec.namespaceSelector", queue.spec.namespace_selector)
+    yield from kep83.check_old_policies(queue.spec.preemption)
+    yield from kep83.check_queue_alternatives(queue.spec)
     yield from check_unique("$.spec.resources", [resource.name for resource in queue.spec.resources])
     for index, resource in enumerate(queue.spec.resources):
         place = f"$.spec.resources[{index}].flavors"
@@ -108,6 +112,7 @@ def check_local_queue(queue: kueue.LocalQueue, neighbours: Neighbours) -> Iterat
     if known and name not in known:
         message = f"there is no ClusterQueue {show(name)}, so nothing is admitted through this queue"
         yield Finding("$.spec.clusterQueue", message, "", did_you_mean(name, known), "warning")
+    yield from kep83.check_costs(queue.spec.preemption)
 
 
 def check_first_flavor(flavor: kueue_versions.ResourceFlavorV1alpha2, _: Neighbours) -> Iterator[Finding]:
@@ -146,6 +151,7 @@ def check_workload(written: Any, neighbours: Neighbours) -> Iterator[Finding]:
             right = f"allowed: at most the count, {pod_set.count}"
             yield Finding(f"{place}.minCount", found(pod_set.min_count), right)
     yield from _check_annotations(workload.metadata.annotations)
+    yield from kep83.check_workload_alternatives(workload.spec)
     yield from _check_assignments(assignments, workload.status.admission, {pod_set.name for pod_set in pod_sets})
     yield from _check_class(class_name, workload.spec, neighbours)
 

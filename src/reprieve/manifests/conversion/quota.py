@@ -9,6 +9,8 @@ from reprieve.model.resources import Quantity
 Data = dict[str, Any]
 _STOP = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 _RECLAIM = {"ReclaimFromLowerPriority": "LowerPriority", "ReclaimFromAny": "Any"}
+_READ_TOO = {"ReclaimAny": "Any", "Always": "Any"}
+"""What KEP-83 writes in other places of its text."""
 _SOURCES = {
     "kueue.x-k8s.io/workloadpriorityclass": ("kueue.x-k8s.io", "WorkloadPriorityClass"),
     "scheduling.k8s.io/priorityclass": ("scheduling.k8s.io", "PriorityClass"),
@@ -42,7 +44,11 @@ def _queue_from_v1alpha2(data: Data) -> None:
     preemption = spec.get("preemption", {})
     if "withinCohort" in preemption:
         said = preemption.pop("withinCohort")
-        preemption["reclaimWithinCohort"] = _RECLAIM.get(said, said)
+        preemption["reclaimWithinCohort"] = (_RECLAIM | _READ_TOO).get(said, said)
+        if said == "LowerPriority":
+            preemption["borrowWithinCohort"] = {"policy": "LowerPriority"}
+    if preemption.get("withinClusterQueue") == "LowerPriorityOnly":
+        preemption["withinClusterQueue"] = "LowerPriority"
 
 
 def _resource_groups(resources: list[Data]) -> list[Data]:

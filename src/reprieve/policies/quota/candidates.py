@@ -4,7 +4,8 @@ Three kinds, in this order, and already evicted workloads before all of them:
 1. hierarchical: going up from the queue, once usage and request fit in the quota of a node, everybody outside it.
 2. priority: the others, while borrowing only where `borrowWithinCohort` allows it.
 3. own queue.
-Inside a kind: lower priority, later reservation, uid.
+Inside a kind: lower priority, later reservation, uid. As KEP-83 was written, 1 and 2 are one kind: nobody borrows while
+it preempts.
 """
 
 from collections.abc import Iterator
@@ -46,9 +47,9 @@ class Reach:
         reason, node = self._rules.eligible(unit), unit.queue
         while reason is None and node is not None:
             reason, node = self.refused.get(node), node.parent
-        if reason is None and any(pool.queue is unit.queue and pool.kind == _PRIORITY for pool in self.pools):
-            return self._rules.while_borrowing(unit)
-        return reason
+        while_borrowing = self._rules.while_borrowing
+        prioritised = any(pool.queue is unit.queue and pool.kind == _PRIORITY for pool in self.pools)
+        return while_borrowing(unit) if reason is None and prioritised and while_borrowing is not None else reason
 
     def _pools(self) -> Iterator[Pool]:
         """The own queue; then up the tree, cohort by cohort: a subtree within its quota gives nobody."""
@@ -57,6 +58,7 @@ class Reach:
         if self._view.spec.preemption.reclaim_within_cohort in (None, "Never"):
             return
         advantage, remaining = _fits_in(own, self._domain.usage)
+        advantage = advantage or self._rules.while_borrowing is None
         below = own
         for cohort in own.path():
             kind = _HIERARCHICAL if advantage else _PRIORITY
@@ -106,7 +108,7 @@ class Candidates:
         return begun[0] if len(begun) == 1 else merge(*begun, key=self._order)
 
     def _order(self, item: Candidate) -> tuple[object, ...]:
-        return not item.facts.evicted, item.kind, self._view.quota.order(item.facts)
+        return not item.facts.evicted, item.kind, self._view.order(item.facts)
 
     def _of(self, pool: Pool) -> Iterator[Candidate]:
         eligible = eligible_in(pool.queue, self._view, self._rules.eligible)
@@ -116,14 +118,14 @@ class Candidates:
         return (Candidate(other, pool.kind, right) for other in eligible)
 
     def _prioritised(self, other: WorkloadFacts) -> Candidate:
-        protected = self._rules.while_borrowing(other)
+        protected = self._rules.while_borrowing(other) if self._rules.while_borrowing is not None else None
         return Candidate(other, _PRIORITY, RECLAIM_BORROWING if protected is None else RECLAIM, protected)
 
 
 def eligible_rule(view: WorkloadView, domain: FlavorDemand) -> Eligible:
     claimed = frozenset(view.earlier.claimed) if view.again else ()
     preemption, closed = view.spec.preemption, view.quota.closed
-    return Eligible(view.facts, preemption, domain.contested, closed, claimed, view.preempted)
+    return Eligible(view.facts, preemption, domain.contested, closed, claimed, view.preempted, view.quota.long_runners)
 
 
 def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterator[WorkloadFacts]:
@@ -131,8 +133,8 @@ def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterato
     policy = rule.policy(queue)
     if policy == "Never" or rule.of_node(queue) is not None:
         return
-    limit = None if policy == "Any" or not view.quota.order.by_priority else view.facts.boosted
-    for other in view.quota.candidates(queue.name):
+    limit = None if policy == "Any" or not view.order.by_priority else view.facts.boosted
+    for other in view.quota.candidates(queue.name, view.order):
         if limit is not None and not other.evicted and other.boosted > limit:
             return  # the rest ranks higher still: whoever is at the head of its queue is the lowest in it
         if rule(other) is None:

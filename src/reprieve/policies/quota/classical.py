@@ -22,7 +22,7 @@ def rules_of(view: WorkloadView, domain: FlavorDemand) -> ClassicalRules:
     return ClassicalRules(
         eligible_rule(view, domain),
         AboveQuota(view.queue, domain.contested),
-        WhileBorrowing(view.facts, view.spec.preemption),
+        None if view.as_written else WhileBorrowing(view.facts, view.spec.preemption),
     )
 
 
@@ -32,7 +32,7 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> F
         return Found(domain, rules, [], Asked())
     candidates = Candidates(view, domain, rules)
     failed: dict[bool, Asked] = {}
-    for borrowing in _attempts(view, domain, candidates):
+    for borrowing in (False,) if rules.while_borrowing is None else _attempts(view, domain, candidates):
         asked = Asked(candidates.refused)
         ledger = QuotaLedger(view.queue, domain, borrowing=borrowing, topology=view.quota.topology)
         removed = remove_until_fits(ledger, candidates, partial(_may_go, rules, asked, borrowing))
@@ -41,7 +41,7 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> F
             for item in victims:
                 ledger.give_back(item)
             return Found(domain, rules, victims, asked)
-        if not ledger.room_to_borrow:
+        if not ledger.room_to_borrow or rules.while_borrowing is None:
             failed[borrowing] = asked
     # Without borrowing more may go: what was said then counts, unless all that was missing is to borrow.
     return Found(domain, rules, [], failed.get(False) or failed[True])

@@ -7,8 +7,9 @@
 3. Victims that were already claimed: the head is nominated again on the same flavors without them.
 4. Whoever needs victims and has none, or may not preempt yet, has its queue reserve its nominal quota, as long as it
    waits, unless the queue can always reclaim it: nobody of another queue borrows that. A head that borrows reserves
-   what it would borrow, too; in a BestEffortFIFO queue only where others act in the same cycle.
-5. Where the settings say so, as in KEP-83, nobody in a cohort borrows any more after a workload that need not.
+   what it would borrow, too; in a BestEffortFIFO queue only where others act in the same cycle. Not so in KEP-83.
+5. As KEP-83 was written, and where the settings say so, nobody in a cohort borrows any more after a workload that need
+   not.
 6. Whoever has preempted and still waits comes before all others, but those of its own queue that are more important:
    else whoever made way for it could slip back, and be preempted again, without end. For the same reason it is
    admitted with no more pods than it has preempted for.
@@ -153,6 +154,8 @@ class _Pass:
 
     def _reserves(self, one: Contender, plan: Plan | None) -> bool:
         """Rule 4."""
+        if self._policy.settings.quota.as_written:
+            return False  # rule 5 stops those who would borrow; others may have what is theirs
         if self._policy.quota.specs[one.queue.name].preemption.reclaim_within_cohort == "Any":
             return False
         if plan is not None and plan.outcome != "Unschedulable" and (plan.until is None or one.assignment.mode == FIT):

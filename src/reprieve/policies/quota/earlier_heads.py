@@ -22,7 +22,7 @@ class EarlierHeads:
 
     def __init__(self, settings: Settings) -> None:
         self._fair = settings.fair_sharing.enable
-        self._stops_borrowing = settings.quota.stop_borrowing_after_non_borrower
+        self._stops_borrowing = settings.quota.stop_borrowing_after_non_borrower or settings.quota.as_written
         self.places = EarlierPlaces()
         self.claimed: dict[WorkloadFacts, None] = {}
         """Their victims so far, in order."""

@@ -81,7 +81,9 @@ class QuotaExposure:
         fair = self._policy.settings.fair_sharing.enable
         used = frozenset(facts.usage.items()) if fair else frozenset(facts.usage)
         age = None if asker.named else facts.order_time
-        return facts.queue.name if facts.queue else "", used, facts.boosted, age
+        protects = self._quota.long_runners
+        runs_long = protects is not None and protects(facts) is not None
+        return facts.queue.name if facts.queue else "", used, facts.boosted, age, runs_long
 
     def _protection(
         self, asker: Asker, facts: WorkloadFacts, protections: dict[frozenset[FlavorResource], Protection]

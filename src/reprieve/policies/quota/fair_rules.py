@@ -1,7 +1,7 @@
 """Who may not be asked under fair sharing, beyond what `rules` say: shares are compared at the moment.
 
-8. A queue or cohort that does not borrow gives nobody, except on the way to the preemptor.
-9. The strategies compare the shares of the two children of the lowest common cohort: the taker's may not be above the
+9. A queue or cohort that does not borrow gives nobody, except on the way to the preemptor.
+10. The strategies compare the shares of the two children of the lowest common cohort: the taker's may not be above the
    target's after its loss; or it must be below the target's now.
 """
 
@@ -16,7 +16,7 @@ FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
 
 class Borrowing:
-    """8."""
+    """9."""
 
     def __init__(self, queue: QuotaNode) -> None:
         self._taker = queue
@@ -31,7 +31,7 @@ class Borrowing:
 
 
 class LargerShare:
-    """9. One of the strategies."""
+    """10. One of the strategies."""
 
     def __init__(self, queue: QuotaNode, strategy: str) -> None:
         self._taker = [queue, *queue.path()]

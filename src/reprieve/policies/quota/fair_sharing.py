@@ -186,7 +186,7 @@ class _Round:
         if offers is None:
             return None
         first = offers.first
-        return not first.evicted, queue is self._view.queue, self._view.quota.order(first)
+        return not first.evicted, queue is self._view.queue, self._view.order(first)
 
     def _borrows(self, node: QuotaNode) -> bool:
         reason = self._borrowing(node)

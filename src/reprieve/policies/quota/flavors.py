@@ -143,7 +143,9 @@ class FlavorAssigner:
             requests = self._requests(pod_set, count)
             found: dict[str, Assigned] = {}
             for group in self._spec.resource_groups:
-                wanted = {name: requests[name] for name in group.covered_resources if name in requests}
+                # A resource that an earlier group has got belongs to that one; admission refuses a second.
+                left = (name for name in group.covered_resources if name in requests and name not in found)
+                wanted = {name: requests[name] for name in left}
                 if wanted:
                     best = self._best(pod_set, group, wanted, assumed, forced)
                     if best is None:
@@ -189,18 +191,11 @@ class FlavorAssigner:
         fungibility = self._spec.flavor_fungibility
         best: dict[str, Assigned] | None = None
         rated = Rating(NO_FIT)
-        for item in group.flavors:
-            flavor = self._world.flavors.get(item.name)
-            if flavor is None or not suits(flavor, pod_set.template.spec):
-                continue
-            if not suits_topology(self._world, self._spec, pod_set, item.name):
-                continue
-            if forced is not None and not forced.allows(pod_set.name, item.name, wanted):
-                continue
-            flavors, rating = self._rate(item.name, wanted, assumed, fungibility)
+        for name in self._usable(pod_set, group, wanted, forced):
+            flavors, rating = self._rate(name, wanted, assumed, fungibility)
             if forced is not None and forced.preempt:
                 rating = rating._replace(mode=PREEMPT)
-                flavors = {name: Assigned(item.name, rating) for name in wanted}
+                flavors = {resource: Assigned(name, rating) for resource in wanted}
             if rating.mode == NO_FIT:
                 continue
             if forced is not None or not _try_next(rating, fungibility):
@@ -208,6 +203,19 @@ class FlavorAssigner:
             if _preferred(rating, rated, fungibility):
                 best, rated = flavors, rating
         return best
+
+    def _usable(
+        self, pod_set: PodSet, group: ResourceGroup, wanted: Iterable[str], forced: Forced | None
+    ) -> Iterator[str]:
+        """The flavors that its pods may run on, in the order of the queue."""
+        for item in group.flavors:
+            flavor = self._world.flavors.get(item.name)
+            if flavor is None or not suits(flavor, pod_set.template.spec):
+                continue
+            if not suits_topology(self._world, self._spec, pod_set, item.name):
+                continue
+            if forced is None or forced.allows(pod_set.name, item.name, wanted):
+                yield item.name
 
     def _rate(
         self,

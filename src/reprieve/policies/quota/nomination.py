@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from reprieve.engine.quota_tree import FlavorResource
+from reprieve.policies.quota.first_flavor import FirstFlavor
 from reprieve.policies.quota.flavors import (
     FIT,
     NO_CANDIDATES,
@@ -32,7 +33,8 @@ class Nominator:
     def nominate(self) -> Nomination:
         """It whole; or, by partial admission, smaller, where it does not fit whole and nobody could make way for it."""
         view, sizes = self._view, self._sizes()
-        assigner = FlavorAssigner(view.quota, view.facts, view.queue, self._simulate)
+        made = FirstFlavor if view.quota.settings.quota.as_written else FlavorAssigner
+        assigner = made(view.quota, view.facts, view.queue, self._simulate)
         whole = self._assign(assigner, sizes)
         if _possible(whole) or not self._may_be_smaller(sizes) or not view.gate("PartialAdmission"):
             return whole

@@ -24,9 +24,8 @@ from reprieve.engine.plan import Remark, Victim
 from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.engine.reasons import Because, NobodyAsked, NoFlavor, QuotaTaken, Reason
-from reprieve.manifests.kueue_annotations import boost
+from reprieve.manifests.kueue_annotations import boost, ends_when_preempted
 from reprieve.policies.quota import classical, fair_sharing
-from reprieve.policies.quota.annotations import ends
 from reprieve.policies.quota.candidates import Reach
 from reprieve.policies.quota.claims import quota_short
 from reprieve.policies.quota.fair_rules import FairRules
@@ -239,7 +238,7 @@ def _offer(view: WorkloadView, domain: FlavorDemand) -> Offer:
 def _victim(view: WorkloadView, item: Candidate) -> Victim:
     queue = item.facts.queue.name if item.facts.queue is not None else ""
     reason = QuotaTaken(item.right, queue, view.queue.name, item.facts.boosted, view.facts.boosted)
-    return Victim(item.facts.unit, reason, ends=ends(item.facts.workload))
+    return Victim(item.facts.unit, reason, ends=ends_when_preempted(item.facts.workload))
 
 
 def _wait(view: WorkloadView, why: str = "", *, takes: bool = False, because: Because = "Turn") -> HeldBack:
@@ -266,7 +265,7 @@ def _flavors(view: WorkloadView) -> str:
 
 
 def _takings(view: WorkloadView) -> list[str]:
-    """What is taken from each other queue of what it borrows, and what it is left with."""
+    """What of its request is taken from each other queue, and what that is left with."""
     taken: dict[QuotaNode, dict[FlavorResource, int]] = {}
     contested = view.assignment.demand.contested
     for facts in view.gone.values():
@@ -274,11 +273,12 @@ def _takings(view: WorkloadView) -> list[str]:
             amounts = taken.setdefault(facts.queue, {})
             for key in contested:
                 amounts[key] = amounts.get(key, 0) + facts.usage.get(key, 0)
-    return [
-        texts.quota.taken_from(
-            queue.name, key[1], amount, view.earlier.used_before(queue, key), queue.quota(key).nominal
-        )
-        for queue, amounts in taken.items()
-        for key, amount in sorted(amounts.items())
-        if amount
-    ]
+    asked, sentences = dict(view.assignment.usage), []
+    for queue, amounts in taken.items():
+        for key, given in sorted(amounts.items()):
+            amount = min(given, asked[key])
+            asked[key] -= amount
+            if amount:
+                used, nominal = view.earlier.used_before(queue, key), queue.quota(key).nominal
+                sentences.append(texts.quota.taken_from(queue.name, key[1], amount, used, nominal, used - given))
+    return sentences

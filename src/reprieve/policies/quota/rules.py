@@ -6,13 +6,14 @@ A workload is protected where
 3. the preemption policy of the preemptor's queue does not reach it: `withinClusterQueue` in its own queue,
    `reclaimWithinCohort` in others;
 4. an earlier head of the same cycle has claimed it;
-5. it is in another queue, made way for the preemptor before, and only preemption has changed anything since
+5. it has run for so long that the settings protect it;
+6. it is in another queue, made way for the preemptor before, and only preemption has changed anything since
    (`repetition`);
-6. its queue, or a cohort of it below the one that it shares with the preemptor, is within its quota: at the moment
+7. its queue, or a cohort of it below the one that it shares with the preemptor, is within its quota: at the moment
    when it is asked, with those gone who were asked before it;
-7. the preemptor would borrow, and `borrowWithinCohort` does not let it preempt this one then.
-Under fair sharing `fair_rules` take the place of 7, and of 6 for cohorts. 1 to 5 hold whoever leaves. 2 is asked once
-for a whole queue; so is 6 before anybody has left, and for whole cohorts.
+8. the preemptor would borrow, and `borrowWithinCohort` does not let it preempt this one then.
+Under fair sharing `fair_rules` take the place of 8, and of 7 for cohorts. 1 to 6 hold whoever leaves. 2 is asked once
+for a whole queue; so is 7 before anybody has left, and for whole cohorts.
 """
 
 from collections.abc import Collection, Container
@@ -21,6 +22,7 @@ from typing import NamedTuple
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.engine.reasons import (
     Claimed,
+    LongRunning,
     MadeWayBefore,
     NotContested,
     NotReached,
@@ -32,9 +34,11 @@ from reprieve.engine.reasons import (
 from reprieve.manifests.kueue import Preemption
 from reprieve.policies.quota.workloads import WorkloadFacts
 
+_SECOND = 1_000_000
+
 
 class Eligible:
-    """1 to 5: what does not change while others leave."""
+    """1 to 6: what does not change while others leave."""
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class Eligible:
         closed: Container[str],
         claimed: Collection[WorkloadFacts] = (),
         preempted: Collection[str] = (),
+        long_running: "LongRunners | None" = None,
     ) -> None:
         self._preemptor = preemptor
         self._preemption = preemption
@@ -51,17 +56,19 @@ class Eligible:
         self._closed = closed
         self._claimed = claimed
         self._preempted = preempted
+        self._long_running = long_running
 
     @property
     def personal(self) -> bool:
-        """Whether it matters who somebody is, and not only what it has: 4 and 5."""
-        return bool(self._claimed or self._preempted)
+        """Whether it matters who somebody is, and not only what it has: 4 to 6."""
+        return bool(self._claimed or self._preempted or self._long_running)
 
     def __call__(self, unit: WorkloadFacts) -> Reason | None:
         if self._contested.isdisjoint(unit.usage):  # be it for none of it: it was given a flavor that is contested
             return NotContested()
         claimed = Claimed() if unit in self._claimed else None
-        return self.of_node(unit.queue) or self._reach(unit) or claimed or self._before(unit)
+        by_age = self._long_running(unit) if self._long_running is not None else None
+        return self.of_node(unit.queue) or self._reach(unit) or claimed or by_age or self._before(unit)
 
     def of_node(self, node: QuotaNode | None) -> Reason | None:
         """2."""
@@ -87,14 +94,25 @@ class Eligible:
         return NotReached(policy, unit.queue.name if unit.queue else "", unit.boosted, above)
 
     def _before(self, unit: WorkloadFacts) -> Reason | None:
-        """5. Who leaves already makes way once more, not again."""
+        """6. Who leaves already makes way once more, not again."""
         if unit.evicted or unit.uid not in self._preempted or unit.queue is self._preemptor.queue:
             return None
         return MadeWayBefore(self._preemptor.unit)
 
 
+class LongRunners(NamedTuple):
+    """5. Who leaves already makes way, whatever its age."""
+
+    seconds: int
+    now: int
+
+    def __call__(self, unit: WorkloadFacts) -> Reason | None:
+        runs = (self.now - unit.reserved_at) // _SECOND
+        return LongRunning(self.seconds) if runs >= self.seconds and not unit.evicted else None
+
+
 class AboveQuota:
-    """6."""
+    """7."""
 
     def __init__(self, queue: QuotaNode, contested: frozenset[FlavorResource]) -> None:
         self._queue = queue
@@ -119,7 +137,7 @@ class AboveQuota:
 
 
 class WhileBorrowing:
-    """7. Asked about those in other queues, where the request is above what a node has of its own."""
+    """8. Asked about those in other queues, where the request is above what a node has of its own."""
 
     def __init__(self, preemptor: WorkloadFacts, preemption: Preemption) -> None:
         self._preemptor = preemptor
@@ -138,4 +156,5 @@ class WhileBorrowing:
 class ClassicalRules(NamedTuple):
     eligible: Eligible
     above_quota: AboveQuota
-    while_borrowing: WhileBorrowing
+    while_borrowing: WhileBorrowing | None
+    """None: as KEP-83 was written, whoever preempts does not borrow."""

@@ -10,7 +10,7 @@ from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import GateOff
 from reprieve.manifests.kueue import ClusterQueueSpec
 from reprieve.model.names import UnitName
-from reprieve.policies.quota.annotations import seconds_to_wait
+from reprieve.policies.quota.annotations import Wait, wait_of
 from reprieve.policies.quota.earlier_heads import EarlierHeads
 from reprieve.policies.quota.flavors import Assignment, Forced
 from reprieve.policies.quota.repetition import Preempted, preempted_by
@@ -65,6 +65,8 @@ class Terms(NamedTuple):
     """Where the pods of each pod set go, if it is admitted on a topology."""
     preempted: Preempted = Preempted()
     """Whom it has then preempted in other queues."""
+    counts_from_now: bool = False
+    """Whether its first attempt is to be written down: how long it waits before it preempts is counted from that."""
 
 
 class WorkloadView:
@@ -75,6 +77,10 @@ class WorkloadView:
         self.facts = preemptor.facts
         self.queue = preemptor.queue
         self.spec: ClusterQueueSpec = quota.specs[self.queue.name]
+        self.as_written = quota.settings.quota.as_written
+        """KEP-83, and not what Kueue has made of it since."""
+        self.order = quota.order_of(self.queue.name)
+        """In which order those are asked who could make way."""
         self.forced = preemptor.forced
         self.most = preemptor.most or _ANY
         self.earlier = preemptor.earlier or EarlierHeads(quota.settings)
@@ -116,7 +122,15 @@ class WorkloadView:
         return not self.earlier.claimed.keys().isdisjoint(self.gone.values())
 
     def terms(self, *, takes: bool = False) -> Terms:
-        return Terms(self.queue, self.assignment, self.gone, takes, self.placed, self._with_victims())
+        return Terms(
+            self.queue,
+            self.assignment,
+            self.gone,
+            takes,
+            self.placed,
+            self._with_victims(),
+            counts_from_now=self._wait.from_attempt,
+        )
 
     @cached_property
     def preempted(self) -> frozenset[str]:
@@ -133,7 +147,11 @@ class WorkloadView:
     @property
     def waits_until(self) -> int | None:
         """When it may preempt, if it has to wait for that; in microseconds since 1970."""
-        default = self.quota.settings.quota.wait_before_preemption_seconds
-        seconds = seconds_to_wait(self.facts.workload, default)
-        until = self.facts.created + seconds * _SECOND
+        seconds, from_attempt = self._wait
+        attempted = self.facts.attempted_at if self.facts.attempted_at is not None else self.now
+        until = (attempted if from_attempt else self.facts.created) + seconds * _SECOND
         return until if seconds and until > self.now else None
+
+    @cached_property
+    def _wait(self) -> Wait:
+        return wait_of(self.facts.workload, self.spec, self.quota.settings.quota.wait_before_preemption_seconds)

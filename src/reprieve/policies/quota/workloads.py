@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from reprieve.configuration import Settings
 from reprieve.engine.holds import hold_of
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
+from reprieve.manifests.kueue_annotations import Milestones
 from reprieve.manifests.meta import Condition, find_condition
 from reprieve.manifests.pods import pod_requests
 from reprieve.model.names import unit_name
@@ -26,6 +26,7 @@ class WorkloadFacts:
     """What decisions ask about a quota workload."""
 
     __slots__ = (
+        "attempted_at",
         "boosted",
         "created",
         "digest",
@@ -33,6 +34,7 @@ class WorkloadFacts:
         "has_preempted",
         "hold",
         "key",
+        "milestones",
         "order_time",
         "places",
         "pods",
@@ -49,7 +51,13 @@ class WorkloadFacts:
     )
 
     def __init__(
-        self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None, created: int
+        self,
+        workload: kueue.QuotaWorkload,
+        priority: int,
+        boost: int,
+        queue: QuotaNode | None,
+        created: int,
+        milestones: Milestones = (),
     ) -> None:
         self.workload = workload
         self.key = (workload.namespace, workload.name)
@@ -65,6 +73,9 @@ class WorkloadFacts:
         self.requeued = self.evicted and evicted is not None and evicted.reason in _REQUEUED
         self.order_time = microseconds(evicted.last_transition_time) if self.requeued and evicted else self.created
         self.reserved_at = _reserved_at(conditions)
+        self.attempted_at = _attempted_at(conditions)
+        self.milestones = milestones
+        """What an interruption costs after so many seconds."""
         self.usage = _usage(workload)
         self.digest = hash_of(self.unit, self.uid, self.boosted, workload.metadata.generation)
         """What preemption does not change about it."""
@@ -113,6 +124,14 @@ def _reserved_at(conditions: tuple[Condition, ...]) -> int:
     return NEVER
 
 
+def _attempted_at(conditions: tuple[Condition, ...]) -> int | None:
+    """When it was first attempted since it waits, as KEP-83 has it written; None: it was not, or nobody counts."""
+    condition = find_condition(conditions, "Admitted")
+    return (
+        microseconds(condition.last_transition_time) if condition is not None and condition.status == "False" else None
+    )
+
+
 def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
     """What an admitted workload uses; an older form does not say how much, so its pods do."""
     usage: dict[FlavorResource, int] = {}
@@ -131,17 +150,22 @@ def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
 
 
 class CandidateOrder:
-    """Who is asked first: already evicted, then as the settings say (lower priority, shorter run), then uid."""
+    """Who is asked first: already evicted, then by some criteria (lower priority, shorter run), then uid."""
 
-    def __init__(self, settings: Settings, now: int) -> None:
-        self._criteria = settings.quota.candidate_order
+    def __init__(self, criteria: tuple[kueue.Sorting, ...], now: int, *, keeps: bool = True) -> None:
+        """`keeps`: places are kept with the workloads. One order may do that."""
+        self._criteria = criteria
         self._now = now
-        self.lasting = "ByLowestCost" not in self._criteria
-        """Whether the order holds whatever the time, so that lists can be kept in it."""
+        self.lasting = "ByLowestCost" not in criteria
+        """Whether the order holds whatever the time."""
+        self.kept = self.lasting and keeps
+        """Whether lists are kept in it."""
         self.by_priority = self._criteria[:1] == ("ByLowestPriority",)
 
     def __call__(self, facts: WorkloadFacts) -> Order:
-        if not facts.rank or not self.lasting:
+        if not self.kept:
+            return self._work_out(facts)
+        if not facts.rank:
             facts.rank = self._work_out(facts)
         return facts.rank
 
@@ -153,7 +177,7 @@ class CandidateOrder:
             case "ByLowestPriority":
                 return facts.boosted
             case "ByLowestCost":
-                return disruption_cost(facts.workload, facts.reserved_at, self._now)
+                return disruption_cost(facts.milestones, facts.reserved_at, self._now)
             case _:
                 return facts.reserved_at if name == "ByLongestRuntime" else -facts.reserved_at
 

@@ -13,14 +13,16 @@ from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, link, settle
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
-from reprieve.manifests.kueue_annotations import boost
+from reprieve.manifests.kueue_annotations import boost, cost_milestones
 from reprieve.manifests.kueue_topology import Topology
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key
 from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.census import Census
+from reprieve.policies.quota.queue_specs import as_written, default_costs
 from reprieve.policies.quota.repetition import hash_of
+from reprieve.policies.quota.rules import LongRunners
 from reprieve.policies.quota.topology import TopologyLedger
 from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.world import World, microseconds
@@ -58,9 +60,8 @@ class QuotaWorld:
     def __init__(self, world: World, settings: Settings, now: int = 0) -> None:
         self.world = world
         self.settings = settings
-        self.now = now
-        self.order = CandidateOrder(settings, now)
         self._version = 0
+        self.at(now)
         self._rebuild()
 
     def sync(self) -> None:
@@ -93,6 +94,7 @@ class QuotaWorld:
         asking = any(flavor.spec.topology_name for flavor in self.flavors.values())
         self.topology = TopologyLedger(world, self.flavors, self._topologies) if asking else None
         """Where the pods of flavors with a topology have room; None: no flavor has one."""
+        self._costs = default_costs(world)
         self._plant()
         self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
         """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
@@ -114,7 +116,7 @@ class QuotaWorld:
             node = QuotaNode(queue.name, queue=True, weight=_weight(queue.spec.fair_sharing))
             node.quotas = dict(_quotas(queue.spec.resource_groups))
             self.queues[queue.name] = node
-            self.specs[queue.name] = queue.spec
+            self.specs[queue.name] = as_written(queue.spec) if self.settings.quota.as_written else queue.spec
             if queue.spec.cohort_name:
                 link(node, _cohort(queue.spec.cohort_name, cohorts, objects))
         for name in sorted(objects):
@@ -193,10 +195,19 @@ class QuotaWorld:
             known = self._census[root] = stamp, Census(there, self.closed)
         return known[1]
 
-    def candidates(self, queue: str) -> list[WorkloadFacts]:
+    def candidates(self, queue: str, order: CandidateOrder | None = None) -> list[WorkloadFacts]:
         """The admitted workloads of a queue, in the order in which they are asked at this moment."""
-        workloads = self.admitted[queue]
-        return workloads if self.order.lasting else sorted(workloads, key=self.order)
+        workloads, order = self.admitted[queue], order or self.order
+        return workloads if order.kept else sorted(workloads, key=order)
+
+    def order_of(self, queue: str) -> CandidateOrder:
+        """In which order those are asked who could make way for a workload of a queue."""
+        criteria = self.specs[queue].preemption.workload_sorting
+        if not criteria:
+            return self.order
+        if criteria not in self._orders:
+            self._orders[criteria] = CandidateOrder(criteria, self.now, keeps=False)
+        return self._orders[criteria]
 
     def lines(self) -> "Iterator[Line]":
         """Each queue in which anybody waits."""
@@ -229,7 +240,14 @@ class QuotaWorld:
     def at(self, now: int) -> None:
         """Look at the world at another moment."""
         self.now = now
-        self.order = CandidateOrder(self.settings, now)
+        self.order = CandidateOrder(self.settings.quota.candidate_order, now)
+        self._orders: dict[tuple[kueue.Sorting, ...], CandidateOrder] = {}
+
+    @property
+    def long_runners(self) -> LongRunners | None:
+        """Who has run too long to be preempted, where the settings say so."""
+        seconds = self.settings.quota.protect_after_seconds
+        return LongRunners(seconds, self.now) if seconds else None
 
     def outside(self, queue: QuotaNode) -> str:
         """A digest of all about the tree of a queue that preemption does not change."""
@@ -258,7 +276,10 @@ class QuotaWorld:
 
     def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
         more = boost(workload.metadata.annotations) if self.settings.gate("PriorityBoost") else 0
-        return WorkloadFacts(workload, self._priority(workload), more, queue, self.world.created(workload))
+        costs = cost_milestones(workload)
+        if self._costs and not costs:
+            costs = self._costs.get((workload.namespace, workload.spec.queue_name), ())
+        return WorkloadFacts(workload, self._priority(workload), more, queue, self.world.created(workload), costs)
 
     def carried(self) -> Iterator[kueue.QuotaWorkload]:
         """Workloads that only name a class, with what it says now."""

@@ -177,7 +177,7 @@ class QuotaEffects:
 
     async def refuse(self, plan: Plan, decision: int = 0) -> None:
         """Say why a workload waits, and tell it where that is news."""
-        changed = await self.say_pending(plan.preemptor, plan.message)
+        changed = await self.say_pending(plan.preemptor, plan.message, attempted=plan.terms.counts_from_now)
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
 
@@ -191,12 +191,16 @@ class QuotaEffects:
         known = condition_of(record.data, "QuotaReserved") if record is not None else {}
         return record is not None and (known.get("status"), known.get("message")) != ("False", message)
 
-    async def say_pending(self, unit: str, message: str) -> Record | None:
-        """Set the condition; nothing is written when it says the same already."""
+    async def say_pending(self, unit: str, message: str, *, attempted: bool = False) -> Record | None:
+        """Set the condition; nothing is written when it says the same already. `attempted`: it had its turn, and the
+        first time that it had is counted from."""
         record = self._find(unit)
-        if record is None or not self.is_news(unit, message):
+        first = attempted and record is not None and not condition_of(record.data, "Admitted")
+        if record is None or not (first or self.is_news(unit, message)):
             return None
-        conditions = {"QuotaReserved": ("False", "Pending", message)}
+        conditions: dict[str, Said] = {"QuotaReserved": ("False", "Pending", message)}
+        if first:
+            conditions["Admitted"] = ("False", "NoReservation", message)
         return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
 
     async def let_go(self, record: Record) -> bool:

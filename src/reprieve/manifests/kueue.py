@@ -169,6 +169,13 @@ class Admission(meta.Model):
     pod_set_assignments: tuple[PodSetAssignment, ...] = ()
 
 
+class ReclaimablePod(meta.Model):
+    """So many pods of a set have done their work: they need no quota any more."""
+
+    name: str = "main"
+    count: meta.Count
+
+
 class RequeueState(meta.Model):
     count: meta.Count | None = None
     requeue_at: meta.Time | None = None
@@ -178,6 +185,7 @@ class QuotaWorkloadStatus(meta.Model):
     admission: Admission | None = None
     conditions: tuple[meta.Condition, ...] = ()
     requeue_state: RequeueState | None = None
+    reclaimable_pods: tuple[ReclaimablePod, ...] = ()
 
 
 class QuotaWorkload(meta.Manifest):

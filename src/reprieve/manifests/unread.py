@@ -84,7 +84,7 @@ _NAMES: dict[type, str] = {
     kueue.PodSetAssignment: "topologyAssignment delayedTopologyRequest",
     kueue.QuotaWorkloadSpec: "preemptionGates",
     kueue.QuotaWorkloadStatus: """
-        admissionChecks reclaimablePods resourceRequests accumulatedPastExecutionTimeSeconds
+        admissionChecks resourceRequests accumulatedPastExecutionTimeSeconds
         accumulatedPastExexcutionTimeSeconds schedulingStats nominatedClusterNames clusterName unhealthyNodes
     """,
     yunikorn.Partition: "placementrules nodesortpolicy statedumpfilepath userauth",

@@ -7,6 +7,7 @@
 Changes are given the whole object as it is at the moment of writing, and do nothing where it is no longer meant.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -99,6 +100,19 @@ def release(now: datetime) -> Change:
         set_condition(data, "Admitted", "False", "NoReservation", message, now)
         again = texts.QUEUED_AGAIN if active else texts.NOT_QUEUED_AGAIN
         set_condition(data, "Requeued", str(active), reason if active else DEACTIVATED, again, now)
+
+    return change
+
+
+def reclaim(done: Mapping[str, int]) -> Change:
+    """So many pods of each set have done their work: the quota of these is free."""
+
+    def change(data: dict[str, Any]) -> None:
+        said = [{"name": name, "count": count} for name, count in done.items() if count > 0]
+        if said:
+            data.setdefault("status", {})["reclaimablePods"] = said
+        else:
+            status_of(data).pop("reclaimablePods", None)
 
     return change
 

@@ -20,6 +20,8 @@ from reprieve.stores.writing import controller_of, owner_reference, owner_refere
 
 GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
 TOTAL_COUNT = "kueue.x-k8s.io/pod-group-total-count"
+POD_SET_LABEL = "kueue.x-k8s.io/podset"
+"""Of a pod that was let go: the pod set that it is one of."""
 MOST_SHAPES = 8
 _SHAPE = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints")
 _SHAPE_OF_CONTAINERS = ("resources", "ports", "restartPolicy")
@@ -64,9 +66,9 @@ def shape_of(pod: Record) -> str:
 
 
 def pod_set_of(pod: Record, workload: Record) -> str:
-    """The pod set of a Workload that a pod is in. Its shape is that of the moment before it was let go."""
+    """The pod set of a Workload that a pod is in: its label says so once it is let go, which changes its shape."""
     names = [each.get("name", MAIN) for each in workload.data["spec"]["podSets"]]
-    shape = shape_of(pod)
+    shape = pod.labels.get(POD_SET_LABEL) or shape_of(pod)
     return shape if shape in names else names[0]
 
 

@@ -61,6 +61,20 @@ def job_count(spec: Data) -> int:
     return parallelism if completions is None else min(parallelism, completions)
 
 
+def pods_done(data: Data, count: int) -> int:
+    """Of so many pods at a time, those that a Job does not need any more for what it has still to do."""
+    completions: int | None = data["spec"].get("completions")
+    succeeded: int = data.get("status", {}).get("succeeded", 0)
+    remaining = max(0, (count if completions is None else completions) - succeeded)
+    return count - min(count, remaining)
+
+
+def pods_left(data: Data) -> int:
+    """How many pods a Job runs at a time from now on."""
+    count = job_count(data["spec"])
+    return count - pods_done(data, count)
+
+
 def job_pod_set(job: Record) -> Data:
     spec = job.data["spec"]
     count = job_count(spec)
@@ -162,10 +176,11 @@ def original(workload: Record, pod_set: str = MAIN) -> Data:
     return found
 
 
-def placed_job_spec(spec: Data, pod_set: Data, place: JobPlacement) -> None:
-    """Make of the spec of a Job what was admitted."""
+def placed_job(data: Data, pod_set: Data, place: JobPlacement) -> None:
+    """Make of a Job what was admitted: smaller, where that is less than it still needs."""
+    spec = data["spec"]
     place.into(spec["template"]["spec"], pod_set["template"]["spec"])
-    if place.pods is not None and place.pods < pod_set["count"]:
+    if place.pods is not None and place.pods < pods_left(data):
         spec["parallelism"] = place.pods
 
 

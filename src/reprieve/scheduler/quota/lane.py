@@ -88,6 +88,8 @@ class QuotaState(NamedTuple):
     """Its spec, and what annotations say beside it."""
     requeued_at: object = None
     admission: object = None
+    done: object = ()
+    """How many of its pods have done their work."""
 
 
 NOTHING = QuotaState()
@@ -107,6 +109,7 @@ def state_of(record: Record | None) -> QuotaState:
         asks=(workload.spec, workload.metadata.annotations),
         requeued_at=again.requeue_at if again is not None else None,
         admission=admission,
+        done=workload.status.reclaimable_pods,
     )
 
 

@@ -27,6 +27,7 @@ from reprieve.engine.claims import (
     Protected,
     QueueMissing,
     QueueStopped,
+    QueueTerminating,
     QuotaShort,
     TooSmall,
     WorkloadsStay,
@@ -160,6 +161,7 @@ NO_QUEUE: list[tuple[Claim, str]] = [
         QueueStopped(queue_kind="ClusterQueue", queue="a", policy="Hold"),
         "the ClusterQueue a is stopped (stopPolicy Hold)",
     ),
+    (QueueTerminating(queue="a"), "the ClusterQueue a is being deleted"),
     (
         FlavorMissing(queue="a", flavors=("x",)),
         "the ClusterQueue a admits nobody: the ResourceFlavor x does not exist",

@@ -16,6 +16,7 @@ from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
 from reprieve.controllers.pods.workloads import WorkloadController
+from reprieve.controllers.quota.in_use import QuotaInUse
 from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
@@ -73,8 +74,9 @@ def make_all(store: Store, clock: Clock, settings: Settings) -> list[BaseControl
 
 
 def _quota(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:
-    jobs, pods, lifecycle = (make(store, clock) for make in (QuotaJobs, QuotaPods, QuotaLifecycle))
-    return [jobs, pods, lifecycle, QuotaStatus(store, clock, settings)]
+    plain: tuple[Callable[[Store, Clock], BaseController], ...]
+    plain = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaInUse)
+    return [*(make(store, clock) for make in plain), QuotaStatus(store, clock, settings)]
 
 
 def _federation(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:

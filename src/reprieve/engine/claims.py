@@ -232,6 +232,12 @@ class QueueStopped(Claim, frozen=True, kw_only=True):
     policy: str
 
 
+class QueueTerminating(Claim, frozen=True, kw_only=True):
+    """A cluster queue is being deleted, kept as long as it is in use, and admits nobody."""
+
+    queue: str
+
+
 class FlavorMissing(Claim, frozen=True, kw_only=True):
     """A cluster queue names flavors that do not exist, and admits nobody."""
 

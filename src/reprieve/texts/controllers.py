@@ -83,6 +83,18 @@ def queue_drained(kind: str, name: str) -> str:
     return f"The {kind} {name} is stopped, and what it has admitted has to leave."
 
 
+def kept_in_use(kind: str, name: str, users: list[str]) -> str:
+    named = users[:_MOST_NAMED] + ([f"{len(users) - _MOST_NAMED} more"] if len(users) > _MOST_NAMED else [])
+    return f"The {kind} {name} is kept until it is no longer in use: by {listed(named)}."
+
+
+def queue_terminating(workloads: int) -> str:
+    """Said of a ClusterQueue that is deleted."""
+    kept = f" It is kept until {count(workloads, 'workload')} have given back their quota." if workloads > 1 else ""
+    kept = " It is kept until one workload has given back its quota." if workloads == 1 else kept
+    return f"It is being deleted, and admits nobody.{kept}"
+
+
 def flavors_missing(names: list[str]) -> str:
     return f"It admits nobody: there is no ResourceFlavor {listed(names)}."
 

@@ -11,6 +11,7 @@ from reprieve.engine.claims import (
     NotCovered,
     QueueMissing,
     QueueStopped,
+    QueueTerminating,
     QuotaShort,
     WorkloadsStay,
 )
@@ -159,6 +160,7 @@ def _missing(claim: QueueMissing) -> str:
 
 _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
     QueueMissing: _missing,
+    QueueTerminating: lambda claim: f"the ClusterQueue {claim.queue} is being deleted",
     QueueStopped: lambda claim: f"the {claim.queue_kind} {claim.queue} is stopped (stopPolicy {claim.policy})",
     FlavorMissing: lambda claim: (
         f"the ClusterQueue {claim.queue} admits nobody: the ResourceFlavor {listed(claim.flavors)} does not exist"

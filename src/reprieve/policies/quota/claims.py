@@ -9,6 +9,7 @@ from reprieve.engine.claims import (
     NamespaceNotTaken,
     QueueMissing,
     QueueStopped,
+    QueueTerminating,
     QuotaShort,
 )
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
@@ -30,6 +31,9 @@ def out_of_queues(quota: QuotaWorld, facts: WorkloadFacts) -> Claim:
     spec = quota.specs.get(target)
     if spec is None:
         return QueueMissing(queue_kind="ClusterQueue", queue=target)
+    queue = quota.world.get(kueue.ClusterQueue, target)
+    if queue is not None and queue.metadata.deletion_timestamp is not None:
+        return QueueTerminating(queue=target)
     if spec.stop_policy != "None":
         return QueueStopped(queue_kind="ClusterQueue", queue=target, policy=spec.stop_policy)
     named = [flavor.name for group in spec.resource_groups for flavor in group.flavors]

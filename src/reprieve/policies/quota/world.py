@@ -85,8 +85,8 @@ class QuotaWorld:
         self._structure: dict[QuotaNode, int] = {}
         self._census: dict[QuotaNode, tuple[int, Census]] = {}
         self._plant()
-        self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
-        """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
+        self.closed = {queue.name for queue in world.all(kueue.ClusterQueue) if not self._open(queue)}
+        """Queues that are deleted or stopped, or name a flavor that is not there: they admit nobody and give nobody."""
         self.admitted: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.waiting: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.stranded: list[WorkloadFacts] = []
@@ -113,7 +113,10 @@ class QuotaWorld:
         for node in {id(node.root): node.root for node in (*self.queues.values(), *cohorts.values())}.values():
             settle(node)
 
-    def _open(self, spec: kueue.ClusterQueueSpec) -> bool:
+    def _open(self, queue: kueue.ClusterQueue) -> bool:
+        spec = queue.spec
+        if queue.metadata.deletion_timestamp is not None:
+            return False
         named = (flavor.name for group in spec.resource_groups for flavor in group.flavors)
         return spec.stop_policy == "None" and all(name in self.flavors for name in named)
 

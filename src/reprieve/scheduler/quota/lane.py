@@ -16,6 +16,7 @@ from reprieve.scheduler.quota.effects import QuotaEffects
 from reprieve.scheduler.quota.resume import resume
 from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads, most_important
 from reprieve.stores.records import Record
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import events as loop
 
 
@@ -119,4 +120,7 @@ def _is(workload: QuotaWorkload, kind: str, status: str = "True") -> bool:
 
 
 def spec_of(record: Record | None) -> object:
-    return None if record is None else {k: v for k, v in record.data.items() if k not in ("metadata", "status")}
+    """All of a queue or a flavor that counts; one that is deleted, and kept as long as it is in use, admits nobody."""
+    if record is None:
+        return None
+    return is_leaving(record), {k: v for k, v in record.data.items() if k not in ("metadata", "status")}

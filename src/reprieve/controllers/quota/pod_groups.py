@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from reprieve.controllers.quota.shapes import MAIN, make_workload, queue_of, workload_name
+from reprieve.manifests.kueue import ADMISSION_GATE
 from reprieve.manifests.priorities import parse_integer
-from reprieve.stores.api.mutations import ADMISSION_GATE
 from reprieve.stores.records import Record
 from reprieve.stores.writing import controller_of, owner_reference, owner_references
 

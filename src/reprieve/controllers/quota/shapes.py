@@ -19,7 +19,6 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import Change, owner_reference
 
 MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
-MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 _CARRIED = "reprieve.scheduling/"
 _HOLD = "reprieve.scheduling/hold"
@@ -120,7 +119,7 @@ def follow_owner(owner: Record, rank: Data | None) -> Change:
 
 def limits(record: Record) -> dict[str, int]:
     """How long it may run, where its label says so."""
-    seconds = parse_integer(record.labels.get(MAXIMUM_TIME_LABEL, ""), 32)
+    seconds = parse_integer(record.labels.get(kueue.MAXIMUM_TIME_LABEL, ""), 32)
     return {"maximumExecutionTimeSeconds": seconds} if seconds is not None and seconds > 0 else {}
 
 

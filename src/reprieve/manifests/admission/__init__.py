@@ -8,7 +8,17 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reprieve.manifests.admission import group_updates, karmada, kueue, metadata, pod_groups, pods, scheduling, yunikorn
+from reprieve.manifests.admission import (
+    group_updates,
+    karmada,
+    kueue,
+    kueue_updates,
+    metadata,
+    pod_groups,
+    pods,
+    scheduling,
+    yunikorn,
+)
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.problems import Finding, Problem
@@ -48,6 +58,7 @@ def admit(
     if old is not None:
         findings += scheduling.check_update(entry.manifest, old)
         findings += group_updates.check_update(entry.manifest, old)
+        findings += kueue_updates.check_update(entry.manifest, old)
     return findings
 
 

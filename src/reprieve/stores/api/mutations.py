@@ -8,14 +8,13 @@ from typing import Any
 from reprieve.manifests.admission import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority
 from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS, WORKLOADS
-from reprieve.manifests.kueue import QUEUE_NAME_LABEL
+from reprieve.manifests.kueue import ADMISSION_GATE, QUEUE_NAME_LABEL
 from reprieve.manifests.priorities import recorded_priorities
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import Workload
 from reprieve.stores.errors import not_admitted
 
 Data = dict[str, Any]
-ADMISSION_GATE = "kueue.x-k8s.io/admission"
 
 
 def hold_job(job: Data) -> bool:

@@ -24,6 +24,7 @@ _FIRST = (
     ("", "Node"),
     ("cluster.karmada.io", "Cluster"),
     ("kueue.x-k8s.io", "ResourceFlavor"),
+    ("kueue.x-k8s.io", "AdmissionCheck"),
     ("kueue.x-k8s.io", "Cohort"),
     ("kueue.x-k8s.io", "ClusterQueue"),
     ("kueue.x-k8s.io", "LocalQueue"),

@@ -16,6 +16,7 @@ from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
 from reprieve.controllers.pods.workloads import WorkloadController
+from reprieve.controllers.quota.checks import QuotaChecks
 from reprieve.controllers.quota.in_use import QuotaInUse
 from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
@@ -75,7 +76,7 @@ def make_all(store: Store, clock: Clock, settings: Settings) -> list[BaseControl
 
 def _quota(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:
     plain: tuple[Callable[[Store, Clock], BaseController], ...]
-    plain = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaInUse)
+    plain = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaChecks, QuotaInUse)
     return [*(make(store, clock) for make in plain), QuotaStatus(store, clock, settings)]
 
 

@@ -238,6 +238,14 @@ class QueueTerminating(Claim, frozen=True, kw_only=True):
     queue: str
 
 
+class ChecksUnusable(Claim, frozen=True, kw_only=True):
+    """A cluster queue names admission checks that do not exist, or that nobody looks after, and admits nobody."""
+
+    queue: str
+    missing: tuple[str, ...] = ()
+    inactive: tuple[str, ...] = ()
+
+
 class FlavorMissing(Claim, frozen=True, kw_only=True):
     """A cluster queue names flavors that do not exist, and admits nobody."""
 

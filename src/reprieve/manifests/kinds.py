@@ -141,6 +141,9 @@ RESOURCE_FLAVORS = _row(
 WORKLOAD_PRIORITY_CLASSES = _row(
     "WorkloadPriorityClass", dict.fromkeys((_V1BETA2, _V1BETA1), kueue.WorkloadPriorityClass), namespaced=False,
     subresources="", columns=(NAME, columns.CLASS_VALUE, AGE))
+ADMISSION_CHECKS = _row(
+    "AdmissionCheck", dict.fromkeys((_V1BETA2, _V1BETA1), kueue.AdmissionCheck), namespaced=False,
+    columns=(NAME, at("Controller", "spec.controllerName"), columns.condition("Active", "Active"), AGE))
 QUOTA_WORKLOADS = _row(
     "Workload", {_V1BETA2: kueue.QuotaWorkload, _V1BETA1: kueue_versions.QuotaWorkloadV1beta1,
                  _V1ALPHA2: kueue_versions.QuotaWorkloadV1alpha2}, "wl",

@@ -69,6 +69,17 @@ class FairSharing(meta.Model):
     weight: Quantity = Quantity(10**9)
 
 
+class CheckRule(meta.Model):
+    """An admission check of a queue; for workloads on some flavors only, where it names any."""
+
+    name: str
+    on_flavors: tuple[str, ...] = ()
+
+
+class ChecksStrategy(meta.Model):
+    admission_checks: tuple[CheckRule, ...] = ()
+
+
 class ClusterQueueSpec(meta.Model):
     resource_groups: tuple[ResourceGroup, ...] = ()
     cohort_name: str = ""
@@ -78,6 +89,10 @@ class ClusterQueueSpec(meta.Model):
     flavor_fungibility: FlavorFungibility = FlavorFungibility()
     fair_sharing: FairSharing | None = None
     stop_policy: StopPolicy = "None"
+    admission_checks_strategy: ChecksStrategy = ChecksStrategy()
+
+    def checks(self) -> tuple[CheckRule, ...]:
+        return self.admission_checks_strategy.admission_checks
 
 
 class QueueStatus(meta.Model):
@@ -131,6 +146,35 @@ class ResourceFlavor(meta.Manifest):
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
 
 
+class CheckParameters(meta.Model):
+    api_group: str
+    kind: str
+    name: str
+
+
+class AdmissionCheckSpec(meta.Model):
+    controller_name: Annotated[str, Meta(min_length=1)]
+    parameters: CheckParameters | None = None
+
+
+class AdmissionCheckStatus(meta.Model):
+    conditions: tuple[meta.Condition, ...] = ()
+
+
+class AdmissionCheck(meta.Manifest):
+    """Something that an outside controller decides about a workload that has quota, before it may run."""
+
+    api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
+    kind: Literal["AdmissionCheck"] = "AdmissionCheck"
+    spec: AdmissionCheckSpec
+    status: AdmissionCheckStatus = AdmissionCheckStatus()
+
+    @property
+    def active(self) -> bool:
+        """Whether its controller has said that it works."""
+        return meta.is_true(self.status.conditions, "Active")
+
+
 class WorkloadPriorityClass(meta.Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
     kind: Literal["WorkloadPriorityClass"] = "WorkloadPriorityClass"
@@ -179,6 +223,28 @@ class ReclaimablePod(meta.Model):
     count: meta.Count
 
 
+class PodSetUpdate(meta.Model):
+    """What a check adds to the pods of a set."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[meta.Toleration, ...] = ()
+
+
+class CheckState(meta.Model):
+    """What the controller of an admission check says about a workload."""
+
+    name: str
+    state: Literal["Pending", "Ready", "Retry", "Rejected"] = "Pending"
+    message: str = ""
+    last_transition_time: meta.Time | None = None
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
+    requeue_after_seconds: meta.Count | None = None
+    retry_count: meta.Count | None = None
+
+
 class RequeueState(meta.Model):
     count: meta.Count | None = None
     requeue_at: meta.Time | None = None
@@ -189,6 +255,7 @@ class QuotaWorkloadStatus(meta.Model):
     conditions: tuple[meta.Condition, ...] = ()
     requeue_state: RequeueState | None = None
     reclaimable_pods: tuple[ReclaimablePod, ...] = ()
+    admission_checks: tuple[CheckState, ...] = ()
 
 
 class QuotaWorkload(meta.Manifest):

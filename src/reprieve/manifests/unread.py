@@ -72,8 +72,9 @@ _NAMES: dict[type, str] = {
         persistentVolumeClaimRetentionPolicy serviceName volumeClaimTemplates ordinals
     """,
     scheduling.PodGroupStatus: "resourceClaimStatuses",
-    kueue.ClusterQueueSpec: "admissionChecksStrategy admissionScope concurrentAdmissionPolicy",
-    kueue_versions.ClusterQueueSpecV1beta1: "admissionChecks admissionChecksStrategy admissionScope",
+    kueue.ClusterQueueSpec: "admissionScope concurrentAdmissionPolicy",
+    kueue_versions.ClusterQueueSpecV1beta1: "admissionScope",
+    kueue.AdmissionCheckSpec: "retryDelayMinutes",
     kueue.QueueStatus: """
         admittedWorkloads pendingWorkloads pendingWorkloadsStatus reservingWorkloads fairSharing flavors
         flavorsReservation flavorsUsage flavorUsage usedResources
@@ -84,7 +85,7 @@ _NAMES: dict[type, str] = {
     kueue.PodSetAssignment: "topologyAssignment delayedTopologyRequest",
     kueue.QuotaWorkloadSpec: "preemptionGates",
     kueue.QuotaWorkloadStatus: """
-        admissionChecks resourceRequests accumulatedPastExecutionTimeSeconds
+        resourceRequests accumulatedPastExecutionTimeSeconds
         accumulatedPastExexcutionTimeSeconds schedulingStats nominatedClusterNames clusterName unhealthyNodes
     """,
     yunikorn.Partition: "placementrules nodesortpolicy statedumpfilepath userauth",

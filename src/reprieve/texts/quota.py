@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reprieve.engine.claims import (
+    ChecksUnusable,
     Claim,
     FlavorMissing,
     FlavorUnsuited,
@@ -158,10 +159,22 @@ def _missing(claim: QueueMissing) -> str:
     return f"the {claim.queue_kind} {claim.queue} does not exist" if claim.queue else f"it names no {claim.queue_kind}"
 
 
+def _checks(claim: ChecksUnusable) -> str:
+    return f"the ClusterQueue {claim.queue} admits nobody: {checks_unusable(claim.missing, claim.inactive)}"
+
+
+def checks_unusable(missing: Sequence[str], inactive: Sequence[str]) -> str:
+    """What is wrong with the admission checks that a queue names."""
+    gone = [f"the AdmissionCheck {listed(missing)} does not exist"] if missing else []
+    idle = [f"no controller has made the AdmissionCheck {listed(inactive)} active"] if inactive else []
+    return "; ".join([*gone, *idle])
+
+
 _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
     QueueMissing: _missing,
     QueueTerminating: lambda claim: f"the ClusterQueue {claim.queue} is being deleted",
     QueueStopped: lambda claim: f"the {claim.queue_kind} {claim.queue} is stopped (stopPolicy {claim.policy})",
+    ChecksUnusable: _checks,
     FlavorMissing: lambda claim: (
         f"the ClusterQueue {claim.queue} admits nobody: the ResourceFlavor {listed(claim.flavors)} does not exist"
     ),

@@ -1,8 +1,9 @@
-"""What is in use is kept: a ClusterQueue that is deleted goes when nothing holds its quota, a flavor when no queue names it.
+"""What is in use is kept: a ClusterQueue that is deleted goes when nobody holds its quota any more, a flavor or an
+admission check when no queue names it any more.
 
 1. Each of them gets a finalizer as soon as it is seen.
-2. One that is to be deleted is kept while it is in use. A ClusterQueue says so in its condition Active (`QuotaStatus`), and
-   admits nobody any more; a flavor, which has no status, is told so in an event.
+2. One that is to be deleted is kept while it is in use, and told so in an event. A ClusterQueue admits nobody any more,
+   and says so in its condition Active (`QuotaStatus`).
 3. Once nobody uses it any more, it goes by itself.
 
 LocalQueues go at once, as in Kueue: whoever was admitted through one keeps its quota.
@@ -13,7 +14,7 @@ from typing import Any
 
 from reprieve.controllers.quota.conditions import FINALIZER, admission_of, holds_quota
 from reprieve.controllers.runner import BaseController
-from reprieve.manifests.kinds import CLUSTER_QUEUES, QUOTA_WORKLOADS, RESOURCE_FLAVORS
+from reprieve.manifests.kinds import ADMISSION_CHECKS, CLUSTER_QUEUES, QUOTA_WORKLOADS, RESOURCE_FLAVORS
 from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.stores.protocol import Store
@@ -32,8 +33,9 @@ class QuotaInUse(BaseController):
         self._told: dict[str, str] = {}
         """What was last told to whom, by uid."""
         self._workloads = self.watch(QUOTA_WORKLOADS, _queue_of, {"queue": _queue_of})
-        self._queues = self.watch(CLUSTER_QUEUES, _and_what_it_names, {"flavor": _flavors_of})
-        self._flavors = self.watch(RESOURCE_FLAVORS, _itself)
+        self._queues = self.watch(CLUSTER_QUEUES, _and_what_it_names, {"named": _named_by})
+        for resource in (RESOURCE_FLAVORS, ADMISSION_CHECKS):
+            self.watch(resource, _itself)
 
     async def reconcile(self, key: Key) -> None:
         resource, name = key
@@ -59,7 +61,7 @@ class QuotaInUse(BaseController):
     def _users(self, key: Key) -> Iterable[str]:
         if key[0] == CLUSTER_QUEUES:
             return [workload.unit for workload in self._workloads.by("queue", key)]
-        return [f"ClusterQueue {queue.name}" for queue in self._queues.by("flavor", key)]
+        return [f"ClusterQueue {queue.name}" for queue in self._queues.by("named", key)]
 
 
 def _keep(data: dict[str, Any]) -> None:
@@ -78,10 +80,12 @@ def _queue_of(workload: Record) -> Iterable[Hashable]:
     return ((CLUSTER_QUEUES, admission["clusterQueue"]),) if admission is not None and holds_quota(workload) else ()
 
 
-def _flavors_of(queue: Record) -> Iterable[Hashable]:
-    groups = queue.manifest.spec.resource_groups
-    return {(RESOURCE_FLAVORS, flavor.name) for group in groups for flavor in group.flavors}
+def _named_by(queue: Record) -> Iterable[Hashable]:
+    """The flavors and admission checks of a queue."""
+    spec = queue.manifest.spec
+    flavors = ((RESOURCE_FLAVORS, flavor.name) for group in spec.resource_groups for flavor in group.flavors)
+    return {*flavors, *((ADMISSION_CHECKS, check.name) for check in spec.checks())}
 
 
 def _and_what_it_names(queue: Record) -> Iterable[Hashable]:
-    return (*_itself(queue), *_flavors_of(queue))
+    return (*_itself(queue), *_named_by(queue))

@@ -178,11 +178,11 @@ class QuotaJobs(QuotaOwners):
         if rested is None:
             return False
         admitted = shapes.assignment_of(workload, shapes.MAIN).get("count")
-        pod_set = shapes.original(workload)
+        pod_set, updates = shapes.original(workload), shapes.updates_of(workload, shapes.MAIN)
 
         def restore(data: Data) -> None:
             if _suspended(data):
-                shapes.restored_job_spec(data["spec"], pod_set, admitted)
+                shapes.restored_job_spec(data["spec"], pod_set, admitted, updates)
 
         return _suspended((await self.modify(rested, restore)).data)
 

@@ -95,7 +95,7 @@ class QuotaOwners(TemplateController):
                 await self.warn(owner, "FlavorNotFound", texts.flavor_gone(name))
                 return None
             flavors.append(flavor.data)
-        return shapes.placement(assignment, flavors)
+        return shapes.placement(assignment, flavors, shapes.updates_of(workload, pod_set))
 
     async def ask(self, owner: Record, workload: Mapping[str, Any]) -> None:
         """Make the Workload of an object; what is wrong with it is told the object."""

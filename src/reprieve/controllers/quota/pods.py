@@ -127,7 +127,7 @@ class QuotaPods(QuotaOwners):
             return
 
         def start(data: dict[str, Any]) -> None:
-            place.into(data["spec"], pod.data["spec"])
+            place.into(data, pod.data)
             groups.drop_gate(data["spec"])
             data["metadata"].setdefault("labels", {})[groups.POD_SET_LABEL] = pod_set
 

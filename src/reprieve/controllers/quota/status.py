@@ -20,12 +20,14 @@ from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.model.conditions import set_condition
 from reprieve.model.resources import print_amount
+from reprieve.policies.quota import checks
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import controllers as texts
+from reprieve.texts.quota import checks_unusable
 from reprieve.world import World
 
 _GATHER = 0.5
@@ -72,7 +74,13 @@ class QuotaStatus(BaseController):
         self._cluster_queues = self.watch_changes(kinds.CLUSTER_QUEUES, self._changed)
         self._local_queues = self.watch_changes(kinds.LOCAL_QUEUES, self._changed)
         classes = kinds.WORKLOAD_PRIORITY_CLASSES, kinds.PRIORITY_CLASSES
-        for resource in (kinds.COHORTS, kinds.RESOURCE_FLAVORS, *classes, kinds.QUOTA_WORKLOADS):
+        for resource in (
+            kinds.ADMISSION_CHECKS,
+            kinds.COHORTS,
+            kinds.RESOURCE_FLAVORS,
+            *classes,
+            kinds.QUOTA_WORKLOADS,
+        ):
             self.watch_changes(resource, self._changed)
         self._wanted: dict[tuple[Resource, str, str], dict[str, Any]] = {}
 
@@ -135,6 +143,10 @@ class QuotaStatus(BaseController):
             return False, "Stopped", texts.QUEUE_STOPPED
         if missing:
             return False, "FlavorNotFound", texts.flavors_missing(missing)
+        absent, idle = (find(spec, self._quota.checks) for find in (checks.missing, checks.inactive))
+        if absent or idle:
+            reason = "AdmissionCheckNotFound" if absent else "AdmissionCheckInactive"
+            return False, reason, texts.checks_unusable(checks_unusable(absent, idle))
         return True, "Ready", texts.CAN_ADMIT
 
     def _local_queue_active(self, local: Record) -> tuple[bool, str, str]:

@@ -5,7 +5,7 @@
 3. Pods that have done their work do not come back: reclaimablePods only grows while quota is held.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from reprieve.manifests.core import Job
@@ -76,8 +76,8 @@ def _gated(pod: Pod) -> bool:
 
 
 def _label(name: str, new: Any, old: Any, when: str) -> Iterator[Finding]:
-    labels: tuple[Mapping[str, str], ...] = new.metadata.labels, old.metadata.labels
-    yield from _fixed(join_path("$.metadata.labels", name), *(each.get(name, "") for each in labels), when)
+    now, before = new.metadata.labels.get(name, ""), old.metadata.labels.get(name, "")
+    yield from _fixed(join_path("$.metadata.labels", name), now, before, when)
 
 
 def _fixed(path: str, value: Any, before: Any, when: str) -> Iterator[Finding]:

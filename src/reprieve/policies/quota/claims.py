@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from reprieve.engine.claims import (
+    ChecksUnusable,
     Claim,
     FlavorMissing,
     FlavorUnsuited,
@@ -14,6 +15,8 @@ from reprieve.engine.claims import (
 )
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
+from reprieve.policies.quota.checks import inactive as inactive_checks
+from reprieve.policies.quota.checks import missing as missing_checks
 from reprieve.policies.quota.flavor_labels import suits
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
@@ -40,6 +43,9 @@ def out_of_queues(quota: QuotaWorld, facts: WorkloadFacts) -> Claim:
     missing = tuple(dict.fromkeys(flavor for flavor in named if flavor not in quota.flavors))
     if missing:
         return FlavorMissing(queue=target, flavors=missing)
+    checks = [named(spec, quota.checks) for named in (missing_checks, inactive_checks)]
+    if any(checks):
+        return ChecksUnusable(queue=target, missing=checks[0], inactive=checks[1])
     return NamespaceNotTaken(queue=target, namespace=namespace)
 
 

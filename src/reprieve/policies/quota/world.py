@@ -29,6 +29,7 @@ _STRUCTURE = (
     kueue.Cohort,
     kueue.ResourceFlavor,
     kueue.LocalQueue,
+    kueue.AdmissionCheck,
     kueue.WorkloadPriorityClass,
     PriorityClass,
     Namespace,
@@ -79,6 +80,7 @@ class QuotaWorld:
         self.specs: dict[str, kueue.ClusterQueueSpec] = {}
         self.queues: dict[str, QuotaNode] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
+        self.checks: dict[str, kueue.AdmissionCheck] = {item.name: item for item in world.all(kueue.AdmissionCheck)}
         self._stamps: dict[QuotaNode, int] = {}
         self._members: dict[QuotaNode, int] = {}
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
@@ -86,7 +88,8 @@ class QuotaWorld:
         self._census: dict[QuotaNode, tuple[int, Census]] = {}
         self._plant()
         self.closed = {queue.name for queue in world.all(kueue.ClusterQueue) if not self._open(queue)}
-        """Queues that are deleted or stopped, or name a flavor that is not there: they admit nobody and give nobody."""
+        """Queues that are deleted or stopped, or name a flavor or a check that is not there: they admit nobody and give
+        nobody."""
         self.admitted: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.waiting: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.stranded: list[WorkloadFacts] = []
@@ -116,6 +119,8 @@ class QuotaWorld:
     def _open(self, queue: kueue.ClusterQueue) -> bool:
         spec = queue.spec
         if queue.metadata.deletion_timestamp is not None:
+            return False
+        if any(rule.name not in self.checks or not self.checks[rule.name].active for rule in spec.checks()):
             return False
         named = (flavor.name for group in spec.resource_groups for flavor in group.flavors)
         return spec.stop_policy == "None" and all(name in self.flavors for name in named)

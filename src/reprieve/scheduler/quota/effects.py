@@ -1,7 +1,8 @@
 """What a decision does to quota workloads: admission and eviction, in their status; Jobs follow their workloads.
 
 1. Admission is one write: the queue, the flavors and amounts of every pod set, QuotaReserved and Admitted. It is
-   refused when the workload has changed since the decision.
+   refused when the workload has changed since the decision. Where the queue has admission checks for it, it is not
+   admitted yet: they are listed, and somebody else admits it when all of them are ready.
 2. For a preemption the hold comes first, on the preemptor; then every victim: Evicted and Preempted in one write, which
    done twice is done once. Its quota stays taken until its pods are seen to be gone; somebody else clears it then.
 3. A victim that asked to be ended when it is preempted is made inactive as well: it does not come back.
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
-from reprieve.manifests.kinds import QUOTA_WORKLOADS
+from reprieve.manifests.kinds import CLUSTER_QUEUES, QUOTA_WORKLOADS
 from reprieve.model.conditions import Said, condition_of, conditions_of, has_condition, with_conditions
 from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
+from reprieve.policies.quota.checks import checks_for, with_checks
 from reprieve.policies.quota.flavors import Assignment
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
@@ -66,23 +68,34 @@ class QuotaEffects:
         """Give a workload its quota."""
         terms: Terms = plan.terms
         record = self._known(plan.preemptor)
-        message = loop.admitted(plan.preemptor, terms.queue.name)
+        checks = self._checks(terms)
+        message = (loop.has_quota if checks else loop.admitted)(plan.preemptor, terms.queue.name)
+        unsatisfied = "False", "UnsatisfiedChecks", loop.waits_for_checks(checks)
         conditions = {
             "QuotaReserved": ("True", "QuotaReserved", message),
-            "Admitted": ("True", "Admitted", message),
+            "Admitted": unsatisfied if checks else ("True", "Admitted", message),
             "Evicted": ("False", "QuotaReserved", message),
             "Preempted": ("False", "QuotaReserved", message),
         }
         status = {"admission": _admission(terms), "conditions": self._conditions(record, conditions, optional=_OVER)}
+        if checks:
+            status["admissionChecks"] = with_checks(record.data.get("status", {}), checks, self._context.clock())
+        told = "QuotaReserved" if checks else "Admitted"
 
         async def work() -> None:
             changed = await self._write_status(record, status)
-            await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
+            await self._context.event(changed, "Normal", told, plan.message, decision=decision)
             await self.let_go(changed)
 
         assumed = AssumedObjects(self._context)
         assumed.assume(record, {"status": status}, _has_quota)
         return Act((plan.preemptor,), work, assumed, again=True)
+
+    def _checks(self, terms: Terms) -> list[str]:
+        """What else has to be looked at before a workload with this quota may run."""
+        queue = self._context.mirror.get(CLUSTER_QUEUES, terms.queue.name)
+        flavors = (item.flavor for _, _, item in terms.assignment)
+        return checks_for(queue.manifest.spec, flavors) if queue is not None else []
 
     def _preemption(self, plan: Plan, decision: int) -> Act:
         """Hold the decision, then tell everybody in the plan that they have to go; for so many pods of each set."""

@@ -6,7 +6,7 @@ turn, however often it was refused: what is inadmissible does not back off.
 
 from typing import NamedTuple
 
-from reprieve.manifests.kinds import NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
+from reprieve.manifests.kinds import ADMISSION_CHECKS, NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.meta import find_condition
 from reprieve.policies.quota.entry import QuotaEntry
@@ -47,7 +47,7 @@ class QuotaLane(Lane):
     async def react(self, seen: Seen) -> None:
         if seen.resource == QUOTA_WORKLOADS:
             self._workload(seen)
-        elif seen.resource in (PRIORITY_CLASSES, NAMESPACES) or (
+        elif seen.resource in (PRIORITY_CLASSES, NAMESPACES, ADMISSION_CHECKS) or (
             seen.resource.group == QUOTA_WORKLOADS.group and spec_of(seen.old) != spec_of(seen.new)
         ):
             self._wake()

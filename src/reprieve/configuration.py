@@ -1,6 +1,6 @@
 """Reprieve's own settings; which feature gates there are is in `feature_gates.py`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -9,11 +9,13 @@ from reprieve.feature_gates import is_on, mistakes_in
 from reprieve.manifests.diagnosis import diagnose, drop_nulls
 from reprieve.manifests.known_fields import unknown_fields
 from reprieve.manifests.meta import Count, Model, Reader
-from reprieve.manifests.problems import InvalidInput, Origin
+from reprieve.manifests.problems import Finding, InvalidInput, Origin, found
+from reprieve.manifests.yunikorn import parse_duration
 from reprieve.model.resources import Quantity
 
 OWN_SCHEDULER = "reprieve"
 """What pods and bindings call this scheduler that want no other."""
+_MOST_DOUBLINGS = 31
 
 
 class FairSharingSettings(Model):
@@ -37,6 +39,54 @@ class QuotaSettings(Model):
     """How long a workload waits, from its creation, before it may preempt."""
     candidate_order: tuple[Sorting, ...] = ("ByLowestPriority", "ByLowestRuntime")
     """By what candidates of one kind are told apart; ByLowestCost reads the milestones that workloads carry."""
+
+
+class RequeuingStrategy(Model):
+    """What becomes of a workload that was evicted because its pods were not ready in time, as Kueue has it."""
+
+    timestamp: Literal["Eviction", "Creation"] = "Eviction"
+    """By what it is put in order when it is queued again."""
+    backoff_limit_count: Count | None = None
+    """How often it is queued again before it is made inactive; None: always."""
+    backoff_base_seconds: Count = 60
+    """How long it waits the first time; each time twice as long."""
+    backoff_max_seconds: Count = 3600
+
+    def wait(self, times: int) -> int:
+        """Seconds that it waits the so-manieth time."""
+        doubled: int = self.backoff_base_seconds * 2 ** min(times - 1, _MOST_DOUBLINGS)
+        return min(doubled, self.backoff_max_seconds)
+
+
+class WaitForPodsReady(Model):
+    """Workloads whose pods do not all get ready in time are evicted, as Kueue has it; off by default."""
+
+    enable: bool = False
+    timeout: str = "5m"
+    """From admission until all pods are ready, or have succeeded."""
+    recovery_timeout: str | None = None
+    """From the moment at which one of them is no longer ready; where nobody says it, the same. `0s`: for ever."""
+    block_admission: bool = False
+    """Nobody is admitted while the pods of an admitted workload are not ready."""
+    requeuing_strategy: RequeuingStrategy = RequeuingStrategy()
+
+    @property
+    def start_seconds(self) -> float:
+        return parse_duration(self.timeout) or 0.0
+
+    @property
+    def recovery_seconds(self) -> float:
+        return parse_duration(self.timeout if self.recovery_timeout is None else self.recovery_timeout) or 0.0
+
+    @property
+    def blocks(self) -> bool:
+        return self.enable and self.block_admission
+
+    def mistakes(self, path: str) -> Iterator[Finding]:
+        for name, value in (("timeout", self.timeout), ("recoveryTimeout", self.recovery_timeout)):
+            seconds = parse_duration(value) if value is not None else 0.0
+            if seconds is None or seconds < 0:
+                yield Finding(f"{path}.{name}", found(value), "allowed: a duration such as 5m, 90s or 1h30m")
 
 
 class LogSettings(Model):
@@ -65,6 +115,7 @@ class Settings(Model):
     """What was said of gates; all others are as the designs have them."""
     fair_sharing: FairSharingSettings = FairSharingSettings()
     quota: QuotaSettings = QuotaSettings()
+    wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
     logs: LogSettings = LogSettings()
 
     def gate(self, name: str) -> bool:
@@ -87,7 +138,7 @@ def configure(
     if not findings:
         settings: Settings = _READER.convert(plain)
         merged = {**settings.feature_gates, **(gates or {})}
-        findings = [*mistakes_in(merged)]
+        findings = [*mistakes_in(merged), *settings.wait_for_pods_ready.mistakes("$.waitForPodsReady")]
         if not findings:
             return msgspec.structs.replace(settings, feature_gates=merged)
     raise InvalidInput(finding.at(Origin(file, document), "", "read") for finding in findings)

@@ -21,6 +21,7 @@ from reprieve.controllers.quota.in_use import QuotaInUse
 from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
+from reprieve.controllers.quota.pods_ready import QuotaPodsReady
 from reprieve.controllers.quota.status import QuotaStatus
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
@@ -77,7 +78,9 @@ def make_all(store: Store, clock: Clock, settings: Settings) -> list[BaseControl
 def _quota(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:
     plain: tuple[Callable[[Store, Clock], BaseController], ...]
     plain = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaChecks, QuotaInUse)
-    return [*(make(store, clock) for make in plain), QuotaStatus(store, clock, settings)]
+    wait = settings.wait_for_pods_ready
+    ready = [QuotaPodsReady(store, clock, wait)] if wait.enable else []
+    return [*(make(store, clock) for make in plain), *ready, QuotaStatus(store, clock, settings)]
 
 
 def _federation(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:

@@ -53,6 +53,8 @@ QUEUED_AGAIN = "It waits for quota again."
 NOT_QUEUED_AGAIN = "It is not active, and is not queued again."
 BACK_OFF_OVER = "Its time to wait is over: it waits for quota again."
 ADMITTED = "All admission checks are ready: it may run."
+PODS_READY = "All pods are ready or have succeeded."
+PODS_NOT_READY = "Not all pods are ready or have succeeded."
 REACTIVATED = "It was made active again, and waits for quota."
 DEACTIVATED = "It was made inactive."
 CHANGED_WHILE_ADMITTED = "Its Job was changed and is no longer what was admitted: it has to ask again."
@@ -105,6 +107,15 @@ def checks_unusable(why: str) -> str:
 
 def queued_again_at(when: datetime) -> str:
     return f"It waits for quota again from {timestamp(when)} on."
+
+
+def not_ready_in_time(seconds: float, *, recovering: bool) -> str:
+    what = "were not all ready again" if recovering else "were not all ready"
+    return f"Its pods {what} within {seconds:g} seconds (waitForPodsReady)."
+
+
+def queued_too_often(times: int) -> str:
+    return f"It was queued again {times} times because its pods were not ready in time, and is not queued once more."
 
 
 def check_reset(state: str) -> str:

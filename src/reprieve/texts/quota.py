@@ -22,8 +22,14 @@ from reprieve.texts.parts import every, listed, moment
 VICTIMS_CLAIMED = "the workloads it could preempt are victims of another workload already"
 QUOTA_TAKEN = "the quota went to another workload in this cycle"
 ONCE_THEY_LEFT = "it fits once those have left who make way for others"
+ONE_AT_A_TIME = "another workload was just admitted, and its pods have to be ready first"
 NO_MORE_BORROWING = "nobody in its cohort borrows while a workload that need not borrow is pending or just admitted"
 NOT_RELATED = "its queue is in another cohort, and what it uses is of no help"
+
+
+def waits_for_ready(units: Sequence[str]) -> str:
+    more = f" and {len(units) - 1} more" if len(units) > 1 else ""
+    return f"nobody is admitted before all pods of {units[0]}{more} are ready"
 
 
 def quota_fits(unit: str, queue: str, flavors: str) -> str:

@@ -56,7 +56,7 @@ class QuotaPolicy(BasePolicy):
     def fits(self, view: WorkloadView) -> Placed | None:
         if not view.nominated:
             view.nominate(self.nominate(view))
-        if view.assignment.mode != FIT or not self._may_take(view):
+        if view.assignment.mode != FIT or not self._may_take(view) or self._blocked(view):
             return None
         message = texts.quota.quota_fits(view.unit, view.queue.name, _flavors(view))
         return Placed(message, view.assignment.demand.name, terms=view.terms(takes=True))
@@ -80,10 +80,21 @@ class QuotaPolicy(BasePolicy):
     def _enough_left(self, view: WorkloadView) -> bool:
         return view.earlier.leave(view.queue, view.assignment.usage, view.gone)
 
+    def _blocked(self, view: WorkloadView) -> str:
+        """Who has to be ready first, where nobody is admitted before all who were are ready; empty: nobody."""
+        if not self.settings.wait_for_pods_ready.blocks:
+            return ""
+        unready = self.quota.not_ready()
+        if unready:
+            return texts.quota.waits_for_ready(unready)
+        return texts.quota.ONE_AT_A_TIME if view.earlier.admitted_any else ""
+
     def trigger(self, view: WorkloadView) -> HeldBack | None:
         if not view.earlier.may_borrow(view.queue, view.assignment):
             return _wait(view, texts.quota.NO_MORE_BORROWING)
         if view.assignment.mode == FIT:
+            if self._may_take(view) and (why := self._blocked(view)):
+                return _wait(view, why, takes=True)
             if self._enough_left(view):
                 return _wait(view, texts.quota.ONCE_THEY_LEFT, takes=True)
             return _wait(view, self._taken(view))

@@ -1,6 +1,6 @@
 """Quota workloads as decisions see them: what they use, who is asked to leave first, and who is at the head."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,7 +18,8 @@ from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION, hash_of
 from reprieve.texts import quota as texts
 from reprieve.world import NEVER, microseconds
 
-_REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")
+CHECKED, NOT_READY = "AdmissionCheck", "PodsReadyTimeout"
+_REQUEUED = (CHECKED, NOT_READY)
 
 
 Order = tuple[Any, ...]
@@ -50,8 +51,15 @@ class WorkloadFacts:
     )
 
     def __init__(
-        self, workload: kueue.QuotaWorkload, priority: int, boost: int, queue: QuotaNode | None, created: int
+        self,
+        workload: kueue.QuotaWorkload,
+        priority: int,
+        boost: int,
+        queue: QuotaNode | None,
+        created: int,
+        anew: Collection[str] = _REQUEUED,
     ) -> None:
+        """`anew`: who was evicted for such a reason is put in order by when that was."""
         self.workload = workload
         self.key = (workload.namespace, workload.name)
         self.unit = unit_name("Workload", *self.key)
@@ -64,7 +72,8 @@ class WorkloadFacts:
         evicted = find_condition(conditions, "Evicted")
         self.evicted = evicted is not None and evicted.status == "True"
         self.requeued = self.evicted and evicted is not None and evicted.reason in _REQUEUED
-        self.order_time = microseconds(evicted.last_transition_time) if self.requeued and evicted else self.created
+        counts = self.requeued and evicted is not None and evicted.reason in anew
+        self.order_time = microseconds(evicted.last_transition_time) if counts and evicted else self.created
         self.reserved_at = _reserved_at(conditions)
         self.pod_sets = pods_to_run(workload)
         """What it asks for, or would ask for if it had to ask again."""

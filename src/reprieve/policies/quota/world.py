@@ -14,13 +14,13 @@ from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, l
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.kueue_annotations import boost
-from reprieve.manifests.meta import find_condition
+from reprieve.manifests.meta import find_condition, is_true
 from reprieve.manifests.scheduling import PriorityClass
-from reprieve.model.names import Key
+from reprieve.model.names import Key, UnitName
 from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.census import Census
 from reprieve.policies.quota.repetition import hash_of
-from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
+from reprieve.policies.quota.workloads import CHECKED, NOT_READY, CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.world import World, microseconds
 
 _DIGESTS = 2**64
@@ -246,7 +246,19 @@ class QuotaWorld:
 
     def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
         more = boost(workload.metadata.annotations) if self.settings.gate("PriorityBoost") else 0
-        return WorkloadFacts(workload, self._priority(workload), more, queue, self.world.created(workload))
+        created = self.world.created(workload)
+        return WorkloadFacts(workload, self._priority(workload), more, queue, created, self._anew)
+
+    @property
+    def _anew(self) -> tuple[str, ...]:
+        """Who was evicted for one of these reasons is put in order by when that was, and not by its creation."""
+        strategy = self.settings.wait_for_pods_ready.requeuing_strategy
+        return (CHECKED, NOT_READY) if strategy.timestamp == "Eviction" else (CHECKED,)
+
+    def not_ready(self) -> list[UnitName]:
+        """Who has quota, and not all of its pods are ready."""
+        holding = (facts for queue in self.admitted.values() for facts in queue)
+        return [facts.unit for facts in holding if not is_true(facts.workload.status.conditions, "PodsReady")]
 
     def carried(self) -> Iterator[kueue.QuotaWorkload]:
         """Workloads that only name a class, with what it says now."""

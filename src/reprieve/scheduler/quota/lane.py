@@ -91,6 +91,7 @@ class QuotaState(NamedTuple):
     admission: object = None
     done: object = ()
     """How many of its pods have done their work."""
+    ready: bool = False
 
 
 NOTHING = QuotaState()
@@ -111,6 +112,7 @@ def state_of(record: Record | None) -> QuotaState:
         requeued_at=again.requeue_at if again is not None else None,
         admission=admission,
         done=workload.status.reclaimable_pods,
+        ready=_is(workload, "PodsReady"),
     )
 
 

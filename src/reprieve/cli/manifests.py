@@ -21,6 +21,8 @@ _FIRST = (
     ("scheduling.k8s.io", "PriorityClass"),
     ("kueue.x-k8s.io", "WorkloadPriorityClass"),
     ("", "ConfigMap"),
+    ("", "LimitRange"),
+    ("node.k8s.io", "RuntimeClass"),
     ("", "Node"),
     ("cluster.karmada.io", "Cluster"),
     ("kueue.x-k8s.io", "ResourceFlavor"),

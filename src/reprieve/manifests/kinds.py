@@ -13,6 +13,7 @@ from reprieve.manifests import (
     karmada,
     kueue,
     kueue_versions,
+    limits,
     pods,
     scheduling,
     scheduling_v1alpha2,
@@ -78,6 +79,11 @@ EVENTS = _row(
 BUDGETS = _row(
     "PodDisruptionBudget", {"policy/v1": core.PodDisruptionBudget}, "pdb", columns=columns.BUDGET,
     begins={"status": _NO_COUNTS}, spec_merge=parts(selector=Field(replaced=True)))
+
+LIMIT_RANGES = _row("LimitRange", {"v1": limits.LimitRange}, "limits", subresources="", columns=(NAME, AGE))
+RUNTIME_CLASSES = _row(
+    "RuntimeClass", {"node.k8s.io/v1": limits.RuntimeClass}, namespaced=False, subresources="",
+    columns=(NAME, at("Handler", "handler"), AGE))
 
 # Volumes
 VOLUME_CLAIMS = _row(

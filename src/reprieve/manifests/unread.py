@@ -2,7 +2,7 @@
 
 from msgspec import inspect
 
-from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, storage, yunikorn
+from reprieve.manifests import core, karmada, kueue, kueue_versions, limits, meta, pods, scheduling, storage, yunikorn
 
 _NAMES: dict[type, str] = {
     meta.ObjectMeta: "generation finalizers managedFields selfLink",
@@ -21,7 +21,7 @@ _NAMES: dict[type, str] = {
         ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy dnsConfig serviceAccountName
         serviceAccount automountServiceAccountToken hostPID hostIPC hostUsers hostname hostnameOverride subdomain
         setHostnameAsFQDN shareProcessNamespace securityContext imagePullSecrets hostAliases readinessGates
-        runtimeClassName enableServiceLinks os
+        enableServiceLinks os
     """,
     pods.PodStatus: """
         message reason hostIP hostIPs podIP podIPs qosClass observedGeneration containerStatuses initContainerStatuses
@@ -58,6 +58,8 @@ _NAMES: dict[type, str] = {
         declaredFeatures
     """,
     core.Namespace: "spec status",
+    limits.LimitItem: "maxLimitRequestRatio",
+    limits.RuntimeClass: "scheduling",
     core.ConfigMap: "binaryData immutable",
     core.PodDisruptionBudgetSpec: "unhealthyPodEvictionPolicy",
     core.PodDisruptionBudgetStatus: "conditions observedGeneration",

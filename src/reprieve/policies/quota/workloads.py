@@ -58,8 +58,10 @@ class WorkloadFacts:
         queue: QuotaNode | None,
         created: int,
         anew: Collection[str] = _REQUEUED,
+        pod_sets: tuple[kueue.PodSet, ...] | None = None,
     ) -> None:
-        """`anew`: who was evicted for such a reason is put in order by when that was."""
+        """`anew`: who was evicted for such a reason is put in order by when that was. `pod_sets`: with all that its
+        pods do not say themselves."""
         self.workload = workload
         self.key = (workload.namespace, workload.name)
         self.unit = unit_name("Workload", *self.key)
@@ -75,7 +77,7 @@ class WorkloadFacts:
         counts = self.requeued and evicted is not None and evicted.reason in anew
         self.order_time = microseconds(evicted.last_transition_time) if counts and evicted else self.created
         self.reserved_at = _reserved_at(conditions)
-        self.pod_sets = pods_to_run(workload)
+        self.pod_sets = pods_to_run(workload, workload.spec.pod_sets if pod_sets is None else pod_sets)
         """What it asks for, or would ask for if it had to ask again."""
         self.usage = _usage(workload, self.pod_sets)
         self.digest = hash_of(self.unit, self.uid, self.boosted, workload.metadata.generation, *_done(workload))
@@ -114,10 +116,12 @@ def _done(workload: kueue.QuotaWorkload) -> Iterator[tuple[str, int]]:
     return ((item.name, item.count) for item in workload.status.reclaimable_pods if item.count)
 
 
-def pods_to_run(workload: kueue.QuotaWorkload) -> tuple[kueue.PodSet, ...]:
+def pods_to_run(workload: kueue.QuotaWorkload, pod_sets: tuple[kueue.PodSet, ...]) -> tuple[kueue.PodSet, ...]:
     """Its pod sets, without the pods that have done their work."""
     done = dict(_done(workload))
-    return tuple(_without(item, done[item.name]) if item.name in done else item for item in workload.spec.pod_sets)
+    if not done:
+        return pod_sets
+    return tuple(_without(item, done[item.name]) if item.name in done else item for item in pod_sets)
 
 
 def _without(pod_set: kueue.PodSet, done: int) -> kueue.PodSet:

@@ -14,6 +14,7 @@ from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, l
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.kueue_annotations import boost
+from reprieve.manifests.limits import LimitRange, RuntimeClass, UnsaidRequests
 from reprieve.manifests.meta import find_condition, is_true
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key, UnitName
@@ -30,6 +31,8 @@ _STRUCTURE = (
     kueue.ResourceFlavor,
     kueue.LocalQueue,
     kueue.AdmissionCheck,
+    LimitRange,
+    RuntimeClass,
     kueue.WorkloadPriorityClass,
     PriorityClass,
     Namespace,
@@ -81,6 +84,7 @@ class QuotaWorld:
         self.queues: dict[str, QuotaNode] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
         self.checks: dict[str, kueue.AdmissionCheck] = {item.name: item for item in world.all(kueue.AdmissionCheck)}
+        self._unsaid = UnsaidRequests(world.all(LimitRange), world.all(RuntimeClass))
         self._stamps: dict[QuotaNode, int] = {}
         self._members: dict[QuotaNode, int] = {}
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
@@ -247,7 +251,16 @@ class QuotaWorld:
     def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
         more = boost(workload.metadata.annotations) if self.settings.gate("PriorityBoost") else 0
         created = self.world.created(workload)
-        return WorkloadFacts(workload, self._priority(workload), more, queue, created, self._anew)
+        pod_sets = self._asked_for(workload) if self._unsaid else None
+        return WorkloadFacts(workload, self._priority(workload), more, queue, created, self._anew, pod_sets)
+
+    def _asked_for(self, workload: kueue.QuotaWorkload) -> tuple[kueue.PodSet, ...]:
+        """Its pod sets with the defaults of its namespace, and the overhead of the runtime classes that they name."""
+        said, replace = self._unsaid.said, msgspec.structs.replace
+        return tuple(
+            replace(item, template=replace(item.template, spec=said(item.template.spec, workload.namespace)))
+            for item in workload.spec.pod_sets
+        )
 
     @property
     def _anew(self) -> tuple[str, ...]:

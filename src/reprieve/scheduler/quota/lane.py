@@ -6,7 +6,14 @@ turn, however often it was refused: what is inadmissible does not back off.
 
 from typing import NamedTuple
 
-from reprieve.manifests.kinds import ADMISSION_CHECKS, NAMESPACES, PRIORITY_CLASSES, QUOTA_WORKLOADS
+from reprieve.manifests.kinds import (
+    ADMISSION_CHECKS,
+    LIMIT_RANGES,
+    NAMESPACES,
+    PRIORITY_CLASSES,
+    QUOTA_WORKLOADS,
+    RUNTIME_CLASSES,
+)
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.meta import find_condition
 from reprieve.policies.quota.entry import QuotaEntry
@@ -18,6 +25,9 @@ from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads, most_important
 from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import events as loop
+
+_OTHERS = (PRIORITY_CLASSES, NAMESPACES, ADMISSION_CHECKS, LIMIT_RANGES, RUNTIME_CLASSES)
+"""Whatever changes about one of these may change what a cycle comes to."""
 
 
 class QuotaLane(Lane):
@@ -47,7 +57,7 @@ class QuotaLane(Lane):
     async def react(self, seen: Seen) -> None:
         if seen.resource == QUOTA_WORKLOADS:
             self._workload(seen)
-        elif seen.resource in (PRIORITY_CLASSES, NAMESPACES, ADMISSION_CHECKS) or (
+        elif seen.resource in _OTHERS or (
             seen.resource.group == QUOTA_WORKLOADS.group and spec_of(seen.old) != spec_of(seen.new)
         ):
             self._wake()

@@ -9,9 +9,11 @@ from reprieve.manifests.admission import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority
 from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS, WORKLOADS
 from reprieve.manifests.kueue import ADMISSION_GATE, QUEUE_NAME_LABEL
+from reprieve.manifests.limits import UnsaidRequests
 from reprieve.manifests.priorities import recorded_priorities
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import Workload
+from reprieve.model.resources import print_amount
 from reprieve.stores.errors import not_admitted
 
 Data = dict[str, Any]
@@ -54,6 +56,23 @@ def _queued(data: Data) -> bool:
 
 def _controlled(data: Data) -> bool:
     return any(owner.get("controller") for owner in data["metadata"].get("ownerReferences", []))
+
+
+def ask_for_unsaid(pod: Data, neighbours: Neighbours) -> None:
+    """A new pod asks for what its namespace and its runtime class have it ask for."""
+    unsaid = UnsaidRequests(neighbours.all("LimitRange"), neighbours.all("RuntimeClass"))
+    if not unsaid:
+        return
+    spec, requests = pod["spec"], unsaid.of_containers(pod["metadata"]["namespace"])
+    for container in (*spec.get("containers", ()), *spec.get("initContainers", ())) if requests else ():
+        resources = container.setdefault("resources", {})
+        said = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+        missing = {name: print_amount(name, units) for name, units in requests.items() if name not in said}
+        if missing:
+            resources["requests"] = {**missing, **said}
+    overhead = unsaid.overhead_of(spec.get("runtimeClassName") or "")
+    if overhead and not spec.get("overhead"):
+        spec["overhead"] = {name: print_amount(name, units) for name, units in overhead.items()}
 
 
 HAVE_PRIORITIES = (PODS, POD_GROUPS, COMPOSITE_POD_GROUPS)

@@ -19,6 +19,7 @@ from reprieve.stores.api.immutable_fields import check_update
 from reprieve.stores.api.incoming import Data, Identities, decode, encode
 from reprieve.stores.api.mutations import (
     HAVE_PRIORITIES,
+    ask_for_unsaid,
     keep_priority,
     keep_recorded,
     mutate,
@@ -100,6 +101,8 @@ class Writer:
         """A new object with all that users need not say; `wrong` is what is known to be so already."""
         typed = self._admission.read_new(resource, new, wrong)
         mutate(new)
+        if resource is PODS:
+            ask_for_unsaid(new, self._admission.neighbours)
         fill_in(resource, new, typed.written)
         if resource in HAVE_PRIORITIES:
             resolve_priority(resource, new, typed.written.spec, self._admission.neighbours)

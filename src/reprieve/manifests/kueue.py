@@ -15,6 +15,7 @@ V1BETA2 = "kueue.x-k8s.io/v1beta2"
 QUEUE_NAME_LABEL = "kueue.x-k8s.io/queue-name"
 ADMISSION_GATE = "kueue.x-k8s.io/admission"
 """The scheduling gate of pods in queues that have no quota yet."""
+PRIORITY_CLASS_LABEL = "kueue.x-k8s.io/priority-class"
 MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
 # Annotations of Reprieve's own on quota workloads: what KEP-83 considered and put off.

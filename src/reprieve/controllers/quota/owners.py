@@ -14,6 +14,7 @@ from reprieve.controllers.pods.templates import TemplateController
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import shapes
 from reprieve.manifests.kinds import PRIORITY_CLASSES, QUOTA_WORKLOADS, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
+from reprieve.manifests.kueue import PRIORITY_CLASS_LABEL
 from reprieve.manifests.kueue_annotations import unreadable
 from reprieve.manifests.priorities import PriorityClasses
 from reprieve.model.clock import Clock
@@ -23,7 +24,6 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import controllers as texts
 
-PRIORITY_CLASS_LABEL = "kueue.x-k8s.io/priority-class"
 ClassName = tuple[str, str]
 """Kind and name of a class."""
 

@@ -1,6 +1,6 @@
 """The Workload of plain pods: of one, or of a group that is admitted whole.
 
-1. A pod of its own has a Workload of its own.
+1. A pod of its own has a Workload of its own, and so has each pod of a Deployment or a ReplicaSet.
 2. Pods with the label kueue.x-k8s.io/pod-group-name share one, as soon as there are as many as the annotation
    kueue.x-k8s.io/pod-group-total-count says. Pods of the same shape make one pod set.
 3. Whom a Workload is for stands in its owner references, and does not change.
@@ -42,8 +42,8 @@ def total_of(pod: Record) -> int | None:
 
 
 def workload_of(pod: Record) -> Iterable[tuple[str, str]]:
-    """The key of the Workload that a plain pod in a queue belongs to."""
-    if queue_of(pod) and controller_of(pod) is None:
+    """The key of the Workload that a pod in a queue belongs to; that of a Job belongs to its Job."""
+    if queue_of(pod) and (controller_of(pod) or {}).get("kind") != "Job":
         yield pod.namespace, group_of(pod) or workload_name("pod", pod.name, pod.uid)
 
 

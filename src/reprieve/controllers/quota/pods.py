@@ -1,8 +1,9 @@
-"""Plain pods in queues: held by a scheduling gate until their Workload is admitted.
+"""Pods in queues that are no Job's: held by a scheduling gate until their Workload is admitted.
 
 1. Admitted: each pod is sent to the nodes of its flavors and its gate is removed, in one write.
-2. Evicted: pods that were let go are told why and deleted; a plain pod does not come back by itself, so its Workload
-   ends with it. Of a group all go. Where nobody was let go yet, the quota is given back and they wait again.
+2. Evicted: pods that were let go are told why and deleted; such a pod does not come back, so its Workload ends with
+   it: a ReplicaSet makes another pod, which asks anew. Of a group all go. Where nobody was let go yet, the quota is
+   given back and they wait again.
 3. Of a group, pods that have succeeded give their quota back while the others go on (status.reclaimablePods).
 4. When all have finished, the Workload has; when all are gone, it goes.
 """

@@ -55,6 +55,7 @@ def admit(
         findings += rule(entry.written, neighbours)
     if new and old is None and not _exists(entry) and type(entry.written) in _WHEN_NEW:
         findings += _WHEN_NEW[type(entry.written)](entry.written, neighbours)
+    findings += kueue.check_queued(entry.manifest)
     if old is not None:
         findings += scheduling.check_update(entry.manifest, old)
         findings += group_updates.check_update(entry.manifest, old)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reprieve.manifests import kueue, kueue_versions
+from reprieve.manifests import core, kueue, kueue_versions
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import check_pod_spec, check_selector, check_taints, check_tolerations
@@ -45,6 +45,21 @@ def _check_checks(
         if name not in known:
             message = f"there is no AdmissionCheck {show(name)}, so nothing is admitted by this queue"
             yield Finding(place, message, "", did_you_mean(name, known), "warning")
+
+
+def check_queued(manifest: Any) -> Iterator[Finding]:
+    """Kinds whose label says that they are in a queue, and that get no Workload here."""
+    if isinstance(manifest, core.Controller) and manifest.kind in ("StatefulSet", "DaemonSet", "ReplicaSet"):
+        said, queued = (labels.get(kueue.QUEUE_NAME_LABEL) for labels in _labels(manifest))
+        if said and not queued:
+            place = join_path("$.metadata.labels", kueue.QUEUE_NAME_LABEL)
+            message = f"a {manifest.kind} asks for no quota itself, so its pods run without"
+            right = "the label on the template of the pods queues each of them"
+            yield Finding(place, message, right, "", "warning")
+
+
+def _labels(manifest: core.Controller) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    return manifest.metadata.labels, manifest.spec.template.metadata.labels
 
 
 _ELSEWHERE = {

@@ -8,7 +8,7 @@ from typing import Any
 from reprieve.manifests.admission import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority
 from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS, WORKLOADS
-from reprieve.manifests.kueue import ADMISSION_GATE, QUEUE_NAME_LABEL
+from reprieve.manifests.kueue import ADMISSION_GATE, PRIORITY_CLASS_LABEL, QUEUE_NAME_LABEL
 from reprieve.manifests.limits import UnsaidRequests
 from reprieve.manifests.priorities import recorded_priorities
 from reprieve.manifests.resource import Resource
@@ -28,11 +28,23 @@ def hold_job(job: Data) -> bool:
     return True
 
 
+def queue_pods(deployment: Data) -> bool:
+    """The pods of a Deployment in a queue are in that queue, each with a workload of its own."""
+    if not _queued(deployment) or not isinstance(deployment.get("spec", {}).get("template"), dict):
+        return False
+    labels = deployment["metadata"]["labels"]
+    said = {name: labels[name] for name in (QUEUE_NAME_LABEL, PRIORITY_CLASS_LABEL) if name in labels}
+    metadata = deployment["spec"]["template"].setdefault("metadata", {})
+    before = metadata.get("labels") or {}
+    metadata["labels"] = {**before, **said}
+    return bool(metadata["labels"] != before)
+
+
 def hold_pod(pod: Data) -> bool:
-    """A pod of its own in a queue waits behind a gate; a pod that a controller makes waits with its owner."""
+    """A pod in a queue waits behind a gate; the pod of a Job waits with its owner."""
     spec = pod.get("spec", {})
     gates = spec.get("schedulingGates", [])
-    if not _queued(pod) or _controlled(pod) or spec.get("nodeName"):
+    if not _queued(pod) or _of_job(pod) or spec.get("nodeName"):
         return False
     if any(gate.get("name") == ADMISSION_GATE for gate in gates):
         return False
@@ -47,6 +59,8 @@ def mutate(data: Data) -> bool:
             return hold_job(data)
         case "v1", "Pod":
             return hold_pod(data)
+        case "apps/v1", "Deployment":
+            return queue_pods(data)
     return False
 
 
@@ -54,8 +68,9 @@ def _queued(data: Data) -> bool:
     return bool(data["metadata"].get("labels", {}).get(QUEUE_NAME_LABEL))
 
 
-def _controlled(data: Data) -> bool:
-    return any(owner.get("controller") for owner in data["metadata"].get("ownerReferences", []))
+def _of_job(data: Data) -> bool:
+    owners = data["metadata"].get("ownerReferences", [])
+    return any(owner.get("controller") and owner.get("kind") == "Job" for owner in owners)
 
 
 def ask_for_unsaid(pod: Data, neighbours: Neighbours) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from reprieve.manifests.conversion import convert, keep_unsaid
-from reprieve.manifests.kinds import NAMESPACES, PODS, PRIORITY_CLASSES, WORKLOADS
+from reprieve.manifests.kinds import DEPLOYMENTS, NAMESPACES, PODS, PRIORITY_CLASSES, WORKLOADS
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
@@ -23,6 +23,7 @@ from reprieve.stores.api.mutations import (
     keep_priority,
     keep_recorded,
     mutate,
+    queue_pods,
     record_priorities,
     resolve_priority,
 )
@@ -142,6 +143,8 @@ class Writer:
         keep_recorded(resource, new, before)
         if subresource != "status":
             keep_priority(resource, new, before)
+            if resource is DEPLOYMENTS:
+                queue_pods(new)
             fill_in(resource, new, read(resource, new).written)
             if new.get("spec") != before.get("spec"):
                 # What was made before a default existed has it too, so that nobody is taken for having set it.

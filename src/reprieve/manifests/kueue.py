@@ -196,6 +196,18 @@ class PriorityClassReference(meta.Model):
     name: str
 
 
+class PreemptionGate(meta.Model):
+    """Something that has to be opened before a workload may preempt."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=63)]
+
+
+class PreemptionGateState(meta.Model):
+    name: str
+    position: Literal["Open", "Closed"] = "Closed"
+    last_transition_time: meta.Time | None = None
+
+
 class QuotaWorkloadSpec(meta.Model):
     pod_sets: Annotated[tuple[PodSet, ...], Meta(min_length=1, max_length=8)]
     queue_name: str = ""
@@ -203,6 +215,7 @@ class QuotaWorkloadSpec(meta.Model):
     priority_class_ref: PriorityClassReference | None = None
     active: bool = True
     maximum_execution_time_seconds: meta.PositiveCount | None = None
+    preemption_gates: Annotated[tuple[PreemptionGate, ...], Meta(max_length=8)] = ()
 
 
 class PodSetAssignment(meta.Model):
@@ -257,6 +270,7 @@ class QuotaWorkloadStatus(meta.Model):
     requeue_state: RequeueState | None = None
     reclaimable_pods: tuple[ReclaimablePod, ...] = ()
     admission_checks: tuple[CheckState, ...] = ()
+    preemption_gates: tuple[PreemptionGateState, ...] = ()
 
 
 class QuotaWorkload(meta.Manifest):
@@ -266,3 +280,9 @@ class QuotaWorkload(meta.Manifest):
     kind: Literal["Workload"] = "Workload"
     spec: QuotaWorkloadSpec
     status: QuotaWorkloadStatus = QuotaWorkloadStatus()
+
+    @property
+    def closed_gates(self) -> tuple[str, ...]:
+        """The preemption gates that nobody has opened: before that it preempts nobody."""
+        opened = {gate.name for gate in self.status.preemption_gates if gate.position == "Open"}
+        return tuple(gate.name for gate in self.spec.preemption_gates if gate.name not in opened)

@@ -85,7 +85,6 @@ _NAMES: dict[type, str] = {
     kueue.ResourceFlavor: "status",
     kueue.PodSet: "topologyRequest",
     kueue.PodSetAssignment: "topologyAssignment delayedTopologyRequest",
-    kueue.QuotaWorkloadSpec: "preemptionGates",
     kueue.QuotaWorkloadStatus: """
         resourceRequests accumulatedPastExecutionTimeSeconds
         accumulatedPastExexcutionTimeSeconds schedulingStats nominatedClusterNames clusterName unhealthyNodes

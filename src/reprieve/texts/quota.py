@@ -190,5 +190,10 @@ _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
 }
 
 
+def gates_closed(gates: Sequence[str]) -> str:
+    named = f"the preemption gate {gates[0]}" if len(gates) == 1 else f"the preemption gates {listed(gates)}"
+    return f"it would have to preempt, and {named} {'is' if len(gates) == 1 else 'are'} closed"
+
+
 def may_preempt_from(until: int) -> str:
     return f"it may preempt from {moment(until)} on"

@@ -2,7 +2,8 @@
 
 1. A workload gets flavors (`flavors`), smaller where it allows that and does not fit whole (`nomination`). Where all of
    it fits, and earlier heads of its cycle leave it that, it preempts nobody.
-2. It does not preempt where no flavor could hold it, nor before the time it has to wait for.
+2. It does not preempt where no flavor could hold it, nor before the time it has to wait for, nor while a preemption
+   gate of its own is closed.
 3. Its domain is what it needs of the flavors it would get. Where an earlier head has claimed its victims, it is
    nominated once more on the same flavors, without them.
 4. Rules protect workloads (`rules`).
@@ -179,6 +180,9 @@ class QuotaPolicy(BasePolicy):
             return self._nobody_may_go(view)
         if victims and until is not None:
             return _wait(view, texts.quota.may_preempt_from(until), because="NotYet")
+        if victims and (gates := view.facts.workload.closed_gates):
+            held = _wait(view, texts.quota.gates_closed(gates), because="NotYet")
+            return held._replace(terms=held.terms._replace(gates=gates))
         if view.claimed_before or (not victims and view.assignment.mode < FIT):
             return _wait(view, texts.quota.VICTIMS_CLAIMED)
         if not self._enough_left(view):

@@ -62,6 +62,8 @@ class Terms(NamedTuple):
     """Whether it has its quota, or will have it once they are gone: later heads of its cycle do not get it."""
     preempted: Preempted = Preempted()
     """Whom it has then preempted in other queues."""
+    gates: tuple[str, ...] = ()
+    """The closed gates that keep it from preempting, where it would."""
 
 
 class WorkloadView:

@@ -76,6 +76,7 @@ class QuotaEffects:
             "Admitted": unsatisfied if checks else ("True", "Admitted", message),
             "Evicted": ("False", "QuotaReserved", message),
             "Preempted": ("False", "QuotaReserved", message),
+            _BLOCKED: ("False", "QuotaReserved", message),
         }
         status = {"admission": _admission(terms), "conditions": self._conditions(record, conditions, optional=_OVER)}
         if checks:
@@ -187,7 +188,7 @@ class QuotaEffects:
 
     async def refuse(self, plan: Plan, decision: int = 0) -> None:
         """Say why a workload waits, and tell it where that is news."""
-        changed = await self.say_pending(plan.preemptor, plan.message)
+        changed = await self.say_pending(plan.preemptor, plan.message, gated=bool(plan.terms and plan.terms.gates))
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
 
@@ -201,13 +202,14 @@ class QuotaEffects:
         known = condition_of(record.data, "QuotaReserved") if record is not None else {}
         return record is not None and (known.get("status"), known.get("message")) != ("False", message)
 
-    async def say_pending(self, unit: str, message: str) -> Record | None:
+    async def say_pending(self, unit: str, message: str, *, gated: bool = False) -> Record | None:
         """Set the condition; nothing is written when it says the same already."""
         record = self._find(unit)
         if record is None or not self.is_news(unit, message):
             return None
-        conditions = {"QuotaReserved": ("False", "Pending", message)}
-        return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
+        conditions = {"QuotaReserved": ("False", "Pending", message), _BLOCKED: (str(gated), _GATED[gated], message)}
+        optional = () if gated else (_BLOCKED,)
+        return await self._write_status(record, {"conditions": self._conditions(record, conditions, optional=optional)})
 
     async def let_go(self, record: Record) -> bool:
         """A hold that is over must not be there when the workload waits again, for others."""
@@ -264,8 +266,12 @@ class QuotaEffects:
         return changed
 
 
-_OVER = ("Evicted", "Preempted")
+_BLOCKED = "BlockedOnPreemptionGates"
+_OVER = ("Evicted", "Preempted", _BLOCKED)
 """What is over once a workload is admitted again; one that never was evicted does not have them."""
+
+
+_GATED = {True: "PreemptionGated", False: "NotGated"}
 
 
 def _evicted(victim: HeldVictim) -> dict[str, Said]:

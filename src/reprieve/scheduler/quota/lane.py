@@ -102,6 +102,8 @@ class QuotaState(NamedTuple):
     done: object = ()
     """How many of its pods have done their work."""
     ready: bool = False
+    gates: object = ()
+    """Which of its preemption gates are open."""
 
 
 NOTHING = QuotaState()
@@ -123,6 +125,7 @@ def state_of(record: Record | None) -> QuotaState:
         admission=admission,
         done=workload.status.reclaimable_pods,
         ready=_is(workload, "PodsReady"),
+        gates=workload.status.preemption_gates,
     )
 
 

@@ -11,10 +11,12 @@ from reprieve.manifests.known_fields import unknown_fields
 from reprieve.manifests.kueue import Sorting
 from reprieve.manifests.meta import Count, Model, Reader
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, found
+from reprieve.manifests.yunikorn import parse_duration
 from reprieve.model.resources import Quantity
 
 OWN_SCHEDULER = "reprieve"
 """What pods and bindings call this scheduler that want no other."""
+_MOST_DOUBLINGS = 31
 
 
 class FairSharingSettings(Model):
@@ -57,6 +59,54 @@ class QueueSettings(Model):
     """Whose annotation `allow-preemption` counts, where a pod has a class: in the code first the pod's."""
 
 
+class RequeuingStrategy(Model):
+    """What becomes of a workload that was evicted because its pods were not ready in time, as Kueue has it."""
+
+    timestamp: Literal["Eviction", "Creation"] = "Eviction"
+    """By what it is put in order when it is queued again."""
+    backoff_limit_count: Count | None = None
+    """How often it is queued again before it is made inactive; None: always."""
+    backoff_base_seconds: Count = 60
+    """How long it waits the first time; each time twice as long."""
+    backoff_max_seconds: Count = 3600
+
+    def wait(self, times: int) -> int:
+        """Seconds that it waits the so-manieth time."""
+        doubled: int = self.backoff_base_seconds * 2 ** min(times - 1, _MOST_DOUBLINGS)
+        return min(doubled, self.backoff_max_seconds)
+
+
+class WaitForPodsReady(Model):
+    """Workloads whose pods do not all get ready in time are evicted, as Kueue has it; off by default."""
+
+    enable: bool = False
+    timeout: str = "5m"
+    """From admission until all pods are ready, or have succeeded."""
+    recovery_timeout: str | None = None
+    """From the moment at which one of them is no longer ready; where nobody says it, the same. `0s`: for ever."""
+    block_admission: bool = False
+    """Nobody is admitted while the pods of an admitted workload are not ready."""
+    requeuing_strategy: RequeuingStrategy = RequeuingStrategy()
+
+    @property
+    def start_seconds(self) -> float:
+        return parse_duration(self.timeout) or 0.0
+
+    @property
+    def recovery_seconds(self) -> float:
+        return parse_duration(self.timeout if self.recovery_timeout is None else self.recovery_timeout) or 0.0
+
+    @property
+    def blocks(self) -> bool:
+        return self.enable and self.block_admission
+
+    def mistakes(self, path: str) -> Iterator[Finding]:
+        for name, value in (("timeout", self.timeout), ("recoveryTimeout", self.recovery_timeout)):
+            seconds = parse_duration(value) if value is not None else 0.0
+            if seconds is None or seconds < 0:
+                yield Finding(f"{path}.{name}", found(value), "allowed: a duration such as 5m, 90s or 1h30m")
+
+
 class LogSettings(Model):
     """How much is kept of what containers of this machine wrote, once they are over."""
 
@@ -84,6 +134,7 @@ class Settings(Model):
     fair_sharing: FairSharingSettings = FairSharingSettings()
     quota: QuotaSettings = QuotaSettings()
     queues: QueueSettings = QueueSettings()
+    wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
     logs: LogSettings = LogSettings()
 
     def gate(self, name: str) -> bool:
@@ -106,7 +157,8 @@ def configure(
     if not findings:
         settings: Settings = _READER.convert(plain)
         merged = {**settings.feature_gates, **(gates or {})}
-        findings = [*mistakes_in(merged), *_contradictions(settings)]
+        waits = settings.wait_for_pods_ready.mistakes("$.waitForPodsReady")
+        findings = [*mistakes_in(merged), *_contradictions(settings), *waits]
         if not findings:
             return msgspec.structs.replace(settings, feature_gates=merged)
     raise InvalidInput(finding.at(Origin(file, document), "", "read") for finding in findings)

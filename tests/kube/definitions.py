@@ -52,10 +52,24 @@ def defined(admin: KubeClient, *resources: Resource) -> Iterator[None]:
             until(partial(_is_served, admin, resource))
         yield
     finally:
+        for resource in resources:
+            _let_go(admin, resource)
         for name in made:
             admin.delete(_API, _KIND, name)
         for resource in resources:
             until(lambda resource=resource: not _is_served(admin, resource))  # type: ignore[misc]
+
+
+def _let_go(admin: KubeClient, resource: Resource) -> None:
+    """Drop all finalizers of a kind: whoever would do that once its objects are not in use any more has ended."""
+    path = f"/apis/{resource.group}/{resource.versions[0]}"
+    for item in admin.http.get(f"{path}/{resource.plural}").json().get("items", []):
+        metadata = item["metadata"]
+        if metadata.get("finalizers"):
+            inside = f"/namespaces/{metadata['namespace']}" if resource.namespaced else ""
+            where = f"{path}{inside}/{resource.plural}/{metadata['name']}"
+            how = {"Content-Type": "application/merge-patch+json"}
+            admin.http.patch(where, json={"metadata": {"finalizers": None}}, headers=how).raise_for_status()
 
 
 def _is_served(admin: KubeClient, resource: Resource) -> bool:

@@ -63,9 +63,16 @@ class Workload:
         self.reserved: str = conditions["QuotaReserved"]["lastTransitionTime"]
         self.evicted = "Evicted" in conditions
         self.usage: dict[Key, int] = {}
+        asked = {pods.get("name", "main"): pods.get("count", 1) for pods in item["spec"].get("podSets", [])}
+        done = {pods["name"]: pods["count"] for pods in status.get("reclaimablePods", [])}
         for assigned in status["admission"]["podSetAssignments"]:
+            name = assigned.get("name", "main")
+            given = assigned.get("count", asked.get(name, 1))
+            still = min(given, max(0, asked.get(name, given) - done.get(name, 0)))
             for resource, flavor in assigned["flavors"].items():
                 amount = int(assigned["resourceUsage"][resource])
+                if still < given:
+                    amount = amount * still // given  # what has done its work uses nothing
                 self.usage[flavor, resource] = self.usage.get((flavor, resource), 0) + amount
 
 

@@ -8,6 +8,7 @@ from reprieve import texts
 from reprieve.engine.claims import (
     AtMaximum,
     BudgetRespected,
+    ChecksUnusable,
     Claim,
     ClusterOut,
     ClusterShort,
@@ -27,6 +28,7 @@ from reprieve.engine.claims import (
     Protected,
     QueueMissing,
     QueueStopped,
+    QueueTerminating,
     QuotaShort,
     TooSmall,
     TopologyMissing,
@@ -175,6 +177,12 @@ NO_QUEUE: list[tuple[Claim, str]] = [
         QueueStopped(queue_kind="ClusterQueue", queue="a", policy="Hold"),
         "the ClusterQueue a is stopped (stopPolicy Hold)",
     ),
+    (
+        ChecksUnusable(queue="a", missing=("x",), inactive=("y", "z")),
+        "the ClusterQueue a admits nobody: the AdmissionCheck x does not exist; "
+        "no controller has made the AdmissionCheck y and z active",
+    ),
+    (QueueTerminating(queue="a"), "the ClusterQueue a is being deleted"),
     (
         FlavorMissing(queue="a", flavors=("x",)),
         "the ClusterQueue a admits nobody: the ResourceFlavor x does not exist",

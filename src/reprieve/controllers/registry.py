@@ -17,9 +17,12 @@ from reprieve.controllers.pods.deployments import DeploymentController
 from reprieve.controllers.pods.jobs import JobController
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
 from reprieve.controllers.pods.workloads import WorkloadController
+from reprieve.controllers.quota.checks import QuotaChecks
+from reprieve.controllers.quota.in_use import QuotaInUse
 from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
 from reprieve.controllers.quota.pods import QuotaPods
+from reprieve.controllers.quota.pods_ready import QuotaPodsReady
 from reprieve.controllers.quota.status import QuotaStatus
 from reprieve.controllers.quota.topology import TopologyUngater
 from reprieve.controllers.runner import BaseController
@@ -75,8 +78,11 @@ def make_all(store: Store, clock: Clock, settings: Settings) -> list[BaseControl
 
 
 def _quota(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:
-    jobs, pods, lifecycle = (make(store, clock) for make in (QuotaJobs, QuotaPods, QuotaLifecycle))
-    return [jobs, pods, lifecycle, TopologyUngater(store, clock), QuotaStatus(store, clock, settings)]
+    plain: tuple[Callable[[Store, Clock], BaseController], ...]
+    plain = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaChecks, QuotaInUse, TopologyUngater)
+    wait = settings.wait_for_pods_ready
+    ready = [QuotaPodsReady(store, clock, wait)] if wait.enable else []
+    return [*(make(store, clock) for make in plain), *ready, QuotaStatus(store, clock, settings)]
 
 
 def _federation(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:

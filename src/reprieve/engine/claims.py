@@ -233,6 +233,20 @@ class QueueStopped(Claim, frozen=True, kw_only=True):
     policy: str
 
 
+class QueueTerminating(Claim, frozen=True, kw_only=True):
+    """A cluster queue is being deleted, kept as long as it is in use, and admits nobody."""
+
+    queue: str
+
+
+class ChecksUnusable(Claim, frozen=True, kw_only=True):
+    """A cluster queue names admission checks that do not exist, or that nobody looks after, and admits nobody."""
+
+    queue: str
+    missing: tuple[str, ...] = ()
+    inactive: tuple[str, ...] = ()
+
+
 class FlavorMissing(Claim, frozen=True, kw_only=True):
     """A cluster queue names flavors that do not exist, and admits nobody."""
 

@@ -14,6 +14,7 @@ from reprieve.manifests import (
     kueue,
     kueue_topology,
     kueue_versions,
+    limits,
     pods,
     scheduling,
     scheduling_v1alpha2,
@@ -80,6 +81,11 @@ BUDGETS = _row(
     "PodDisruptionBudget", {"policy/v1": core.PodDisruptionBudget}, "pdb", columns=columns.BUDGET,
     begins={"status": _NO_COUNTS}, spec_merge=parts(selector=Field(replaced=True)))
 
+LIMIT_RANGES = _row("LimitRange", {"v1": limits.LimitRange}, "limits", subresources="", columns=(NAME, AGE))
+RUNTIME_CLASSES = _row(
+    "RuntimeClass", {"node.k8s.io/v1": limits.RuntimeClass}, namespaced=False, subresources="",
+    columns=(NAME, at("Handler", "handler"), AGE))
+
 # Volumes
 VOLUME_CLAIMS = _row(
     "PersistentVolumeClaim", {"v1": storage.PersistentVolumeClaim}, "pvc", columns=columns.VOLUME_CLAIM,
@@ -145,6 +151,9 @@ TOPOLOGIES = _row(
 WORKLOAD_PRIORITY_CLASSES = _row(
     "WorkloadPriorityClass", dict.fromkeys((_V1BETA2, _V1BETA1), kueue.WorkloadPriorityClass), namespaced=False,
     subresources="", columns=(NAME, columns.CLASS_VALUE, AGE))
+ADMISSION_CHECKS = _row(
+    "AdmissionCheck", dict.fromkeys((_V1BETA2, _V1BETA1), kueue.AdmissionCheck), namespaced=False,
+    columns=(NAME, at("Controller", "spec.controllerName"), columns.condition("Active", "Active"), AGE))
 QUOTA_WORKLOADS = _row(
     "Workload", {_V1BETA2: kueue.QuotaWorkload, _V1BETA1: kueue_versions.QuotaWorkloadV1beta1,
                  _V1ALPHA2: kueue_versions.QuotaWorkloadV1alpha2}, "wl kwl kueueworkload kueueworkloads",

@@ -14,6 +14,10 @@ from reprieve.model.resources import NOTHING, Quantity, Resources
 
 V1BETA2 = "kueue.x-k8s.io/v1beta2"
 QUEUE_NAME_LABEL = "kueue.x-k8s.io/queue-name"
+ADMISSION_GATE = "kueue.x-k8s.io/admission"
+"""The scheduling gate of pods in queues that have no quota yet."""
+PRIORITY_CLASS_LABEL = "kueue.x-k8s.io/priority-class"
+MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
 # Annotations of Reprieve's own on quota workloads: what KEP-83 considered and put off.
 WAIT_BEFORE_PREEMPTION = "reprieve.scheduling/wait-before-preemption-seconds"
@@ -86,6 +90,17 @@ class FairSharing(meta.Model):
     weight: Quantity = Quantity(10**9)
 
 
+class CheckRule(meta.Model):
+    """An admission check of a queue; for workloads on some flavors only, where it names any."""
+
+    name: str
+    on_flavors: tuple[str, ...] = ()
+
+
+class ChecksStrategy(meta.Model):
+    admission_checks: tuple[CheckRule, ...] = ()
+
+
 class ClusterQueueSpec(meta.Model):
     resource_groups: tuple[ResourceGroup, ...] = ()
     cohort_name: str = ""
@@ -97,6 +112,10 @@ class ClusterQueueSpec(meta.Model):
     stop_policy: StopPolicy = "None"
     wait_before_preemption_seconds: meta.Count | None = None
     """Another name of KEP-83's for `preemption.triggerAfterWorkloadWaitingSeconds`, which wins."""
+    admission_checks_strategy: ChecksStrategy = ChecksStrategy()
+
+    def checks(self) -> tuple[CheckRule, ...]:
+        return self.admission_checks_strategy.admission_checks
 
 
 class QueueStatus(meta.Model):
@@ -152,6 +171,35 @@ class ResourceFlavor(meta.Manifest):
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
 
 
+class CheckParameters(meta.Model):
+    api_group: str
+    kind: str
+    name: str
+
+
+class AdmissionCheckSpec(meta.Model):
+    controller_name: Annotated[str, Meta(min_length=1)]
+    parameters: CheckParameters | None = None
+
+
+class AdmissionCheckStatus(meta.Model):
+    conditions: tuple[meta.Condition, ...] = ()
+
+
+class AdmissionCheck(meta.Manifest):
+    """Something that an outside controller decides about a workload that has quota, before it may run."""
+
+    api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
+    kind: Literal["AdmissionCheck"] = "AdmissionCheck"
+    spec: AdmissionCheckSpec
+    status: AdmissionCheckStatus = AdmissionCheckStatus()
+
+    @property
+    def active(self) -> bool:
+        """Whether its controller has said that it works."""
+        return meta.is_true(self.status.conditions, "Active")
+
+
 class WorkloadPriorityClass(meta.Manifest):
     api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = "kueue.x-k8s.io/v1beta2"
     kind: Literal["WorkloadPriorityClass"] = "WorkloadPriorityClass"
@@ -173,6 +221,18 @@ class PriorityClassReference(meta.Model):
     name: str
 
 
+class PreemptionGate(meta.Model):
+    """Something that has to be opened before a workload may preempt."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=63)]
+
+
+class PreemptionGateState(meta.Model):
+    name: str
+    position: Literal["Open", "Closed"] = "Closed"
+    last_transition_time: meta.Time | None = None
+
+
 class QuotaWorkloadSpec(meta.Model):
     pod_sets: Annotated[tuple[PodSet, ...], Meta(min_length=1, max_length=8)]
     queue_name: str = ""
@@ -183,6 +243,7 @@ class QuotaWorkloadSpec(meta.Model):
     on_preemption: OnPreemption | None = None
     """KEP-83's, and no field of Kueue: whether it is over once preempted."""
     preemption: WorkloadPreemption | None = None
+    preemption_gates: Annotated[tuple[PreemptionGate, ...], Meta(max_length=8)] = ()
 
 
 class PodSetAssignment(meta.Model):
@@ -198,6 +259,35 @@ class Admission(meta.Model):
     pod_set_assignments: tuple[PodSetAssignment, ...] = ()
 
 
+class ReclaimablePod(meta.Model):
+    """So many pods of a set have done their work: they need no quota any more."""
+
+    name: str = "main"
+    count: meta.Count
+
+
+class PodSetUpdate(meta.Model):
+    """What a check adds to the pods of a set."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[meta.Toleration, ...] = ()
+
+
+class CheckState(meta.Model):
+    """What the controller of an admission check says about a workload."""
+
+    name: str
+    state: Literal["Pending", "Ready", "Retry", "Rejected"] = "Pending"
+    message: str = ""
+    last_transition_time: meta.Time | None = None
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
+    requeue_after_seconds: meta.Count | None = None
+    retry_count: meta.Count | None = None
+
+
 class RequeueState(meta.Model):
     count: meta.Count | None = None
     requeue_at: meta.Time | None = None
@@ -207,6 +297,9 @@ class QuotaWorkloadStatus(meta.Model):
     admission: Admission | None = None
     conditions: tuple[meta.Condition, ...] = ()
     requeue_state: RequeueState | None = None
+    reclaimable_pods: tuple[ReclaimablePod, ...] = ()
+    admission_checks: tuple[CheckState, ...] = ()
+    preemption_gates: tuple[PreemptionGateState, ...] = ()
 
 
 class QuotaWorkload(meta.Manifest):
@@ -216,3 +309,9 @@ class QuotaWorkload(meta.Manifest):
     kind: Literal["Workload"] = "Workload"
     spec: QuotaWorkloadSpec
     status: QuotaWorkloadStatus = QuotaWorkloadStatus()
+
+    @property
+    def closed_gates(self) -> tuple[str, ...]:
+        """The preemption gates that nobody has opened: before that it preempts nobody."""
+        opened = {gate.name for gate in self.status.preemption_gates if gate.position == "Open"}
+        return tuple(gate.name for gate in self.spec.preemption_gates if gate.name not in opened)

@@ -45,6 +45,8 @@ class ClusterQueueSpecV1beta1(Model):
     fair_sharing: kueue.FairSharing | None = None
     stop_policy: kueue.StopPolicy = "None"
     wait_before_preemption_seconds: Count | None = None
+    admission_checks: tuple[str, ...] = ()
+    admission_checks_strategy: kueue.ChecksStrategy = kueue.ChecksStrategy()
 
 
 class ClusterQueueV1beta1(Manifest):
@@ -56,8 +58,10 @@ class ClusterQueueV1beta1(Manifest):
     def internal(self) -> kueue.ClusterQueue:
         said = structs.asdict(self.spec.flavor_fungibility)
         fungibility = kueue.FlavorFungibility(**{name: _STOP_AT.get(value, value) for name, value in said.items()})
+        named = tuple(kueue.CheckRule(name=name) for name in self.spec.admission_checks)
+        checks = kueue.ChecksStrategy(admission_checks=named) if named else self.spec.admission_checks_strategy
         changed = {"cohort_name": self.spec.cohort, "flavor_fungibility": fungibility}
-        today = _today(kueue.ClusterQueueSpec, self.spec, **changed)
+        today = _today(kueue.ClusterQueueSpec, self.spec, admission_checks_strategy=checks, **changed)
         return kueue.ClusterQueue(metadata=self.metadata, spec=today, status=self.status)
 
 

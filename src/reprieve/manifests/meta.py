@@ -138,6 +138,11 @@ def find_condition(conditions: tuple[Condition, ...], kind: str) -> Condition | 
     return next((condition for condition in conditions if condition.type == kind), None)
 
 
+def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
+    found = find_condition(conditions, kind)
+    return found is not None and found.status == "True"
+
+
 def decode_custom(kind: type, value: Any) -> Any:
     """msgspec's hook for the types it does not know: quantities and resource lists."""
     if issubclass(kind, Resources):

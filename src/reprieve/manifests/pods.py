@@ -182,6 +182,7 @@ class PodSpec(meta.Model):
     preemption_policy: meta.PreemptionPolicy | None = None
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[SchedulingGate, ...] = ()
+    runtime_class_name: str = ""
     termination_grace_period_seconds: meta.Count = 30
     host_network: bool = False
     volumes: tuple[Volume, ...] = ()

@@ -2,7 +2,7 @@
 
 from msgspec import inspect
 
-from reprieve.manifests import core, karmada, kueue, kueue_versions, meta, pods, scheduling, storage
+from reprieve.manifests import core, karmada, kueue, kueue_versions, limits, meta, pods, scheduling, storage
 
 _NAMES: dict[type, str] = {
     meta.ObjectMeta: "generation finalizers managedFields selfLink",
@@ -21,7 +21,7 @@ _NAMES: dict[type, str] = {
         ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy dnsConfig serviceAccountName
         serviceAccount automountServiceAccountToken hostPID hostIPC hostUsers hostname hostnameOverride subdomain
         setHostnameAsFQDN shareProcessNamespace securityContext imagePullSecrets hostAliases readinessGates
-        runtimeClassName enableServiceLinks os
+        enableServiceLinks os
     """,
     pods.PodStatus: """
         message reason hostIP hostIPs podIP podIPs qosClass observedGeneration containerStatuses initContainerStatuses
@@ -58,6 +58,8 @@ _NAMES: dict[type, str] = {
         declaredFeatures
     """,
     core.Namespace: "spec status",
+    limits.LimitItem: "maxLimitRequestRatio",
+    limits.RuntimeClass: "scheduling",
     core.ConfigMap: "binaryData immutable",
     core.PodDisruptionBudgetSpec: "unhealthyPodEvictionPolicy",
     core.PodDisruptionBudgetStatus: "conditions observedGeneration",
@@ -72,8 +74,9 @@ _NAMES: dict[type, str] = {
         persistentVolumeClaimRetentionPolicy serviceName volumeClaimTemplates ordinals
     """,
     scheduling.PodGroupStatus: "resourceClaimStatuses",
-    kueue.ClusterQueueSpec: "admissionChecksStrategy admissionScope concurrentAdmissionPolicy",
-    kueue_versions.ClusterQueueSpecV1beta1: "admissionChecks admissionChecksStrategy admissionScope",
+    kueue.ClusterQueueSpec: "admissionScope concurrentAdmissionPolicy",
+    kueue_versions.ClusterQueueSpecV1beta1: "admissionScope",
+    kueue.AdmissionCheckSpec: "retryDelayMinutes",
     kueue.QueueStatus: """
         admittedWorkloads pendingWorkloads pendingWorkloadsStatus reservingWorkloads fairSharing flavors
         flavorsReservation flavorsUsage flavorUsage usedResources
@@ -82,9 +85,8 @@ _NAMES: dict[type, str] = {
     kueue.ResourceFlavor: "status",
     kueue.PodSet: "topologyRequest",
     kueue.PodSetAssignment: "topologyAssignment delayedTopologyRequest",
-    kueue.QuotaWorkloadSpec: "preemptionGates",
     kueue.QuotaWorkloadStatus: """
-        admissionChecks reclaimablePods resourceRequests accumulatedPastExecutionTimeSeconds
+        resourceRequests accumulatedPastExecutionTimeSeconds
         accumulatedPastExexcutionTimeSeconds schedulingStats nominatedClusterNames clusterName unhealthyNodes
     """,
     karmada.ClusterSpec: """

@@ -1,7 +1,9 @@
 """What controllers say about what they did, in conditions and events."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
+from reprieve.model.clock import timestamp
 from reprieve.texts.parts import count, listed
 
 _MOST_NAMED = 10
@@ -53,6 +55,10 @@ WAITS_AGAIN = "All pods are gone, and the quota is free; it waits for quota agai
 STAYS_OUT = "All pods are gone, and the quota is free; it is not active, and is not queued again."
 QUEUED_AGAIN = "It waits for quota again."
 NOT_QUEUED_AGAIN = "It is not active, and is not queued again."
+BACK_OFF_OVER = "Its time to wait is over: it waits for quota again."
+ADMITTED = "All admission checks are ready: it may run."
+PODS_READY = "All pods are ready or have succeeded."
+PODS_NOT_READY = "Not all pods are ready or have succeeded."
 REACTIVATED = "It was made active again, and waits for quota."
 DEACTIVATED = "It was made inactive."
 CHANGED_WHILE_ADMITTED = "Its Job was changed and is no longer what was admitted: it has to ask again."
@@ -85,6 +91,59 @@ def ran_too_long(seconds: int) -> str:
 
 def queue_drained(kind: str, name: str) -> str:
     return f"The {kind} {name} is stopped, and what it has admitted has to leave."
+
+
+def kept_in_use(kind: str, name: str, users: list[str]) -> str:
+    named = users[:_MOST_NAMED] + ([f"{len(users) - _MOST_NAMED} more"] if len(users) > _MOST_NAMED else [])
+    return f"The {kind} {name} is kept until it is no longer in use: by {listed(named)}."
+
+
+def queue_terminating(workloads: int) -> str:
+    """Said of a ClusterQueue that is deleted."""
+    kept = f" It is kept until {count(workloads, 'workload')} have given back their quota." if workloads > 1 else ""
+    kept = " It is kept until one workload has given back its quota." if workloads == 1 else kept
+    return f"It is being deleted, and admits nobody.{kept}"
+
+
+def checks_unusable(why: str) -> str:
+    return f"It admits nobody: {why}."
+
+
+def queued_again_at(when: datetime) -> str:
+    return f"It waits for quota again from {timestamp(when)} on."
+
+
+def not_ready_in_time(seconds: float, *, recovering: bool) -> str:
+    what = "were not all ready again" if recovering else "were not all ready"
+    return f"Its pods {what} within {seconds:g} seconds (waitForPodsReady)."
+
+
+def queued_too_often(times: int) -> str:
+    return f"It was queued again {times} times because its pods were not ready in time, and is not queued once more."
+
+
+def check_reset(state: str) -> str:
+    return f"Reset to Pending after eviction. Previously: {state}"
+
+
+def checks_retry(names: list[str], said: list[str]) -> str:
+    return f"{_the_checks(names)} {'ask' if len(names) > 1 else 'asks'} for it to be tried again.{_said(said)}"
+
+
+def checks_rejected(names: list[str], said: list[str]) -> str:
+    return f"{_the_checks(names)} rejected it.{_said(said)}"
+
+
+def _the_checks(names: list[str]) -> str:
+    return f"The AdmissionCheck{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def _said(messages: list[str]) -> str:
+    return "".join(f" {message.rstrip('.')}." for message in messages if message)
+
+
+def check_contradicts(name: str, pod_set: str, what: str) -> str:
+    return f"The AdmissionCheck {name} sets {what} of the pod set {pod_set}, which is set otherwise already."
 
 
 def flavors_missing(names: list[str]) -> str:

@@ -32,6 +32,14 @@ def admitted(unit: str, queue: str) -> str:
     return f"{unit} is admitted by {queue}"
 
 
+def has_quota(unit: str, queue: str) -> str:
+    return f"{unit} has quota in {queue}"
+
+
+def waits_for_checks(checks: list[str]) -> str:
+    return f"It has quota, and waits for {listed([f'the AdmissionCheck {name}' for name in checks])}."
+
+
 def waits_for_its_turn(unit: str, queue: str) -> str:
     return f"{unit} waits in {queue} for those before it"
 

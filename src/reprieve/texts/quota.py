@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reprieve.engine.claims import (
+    ChecksUnusable,
     Claim,
     FlavorMissing,
     FlavorUnsuited,
@@ -11,6 +12,7 @@ from reprieve.engine.claims import (
     NotCovered,
     QueueMissing,
     QueueStopped,
+    QueueTerminating,
     QuotaShort,
     TopologyMissing,
     TopologyShort,
@@ -23,8 +25,14 @@ from reprieve.texts.parts import every, listed, moment
 VICTIMS_CLAIMED = "the workloads it could preempt are victims of another workload already"
 QUOTA_TAKEN = "the quota went to another workload in this cycle"
 ONCE_THEY_LEFT = "it fits once those have left who make way for others"
+ONE_AT_A_TIME = "another workload was just admitted, and its pods have to be ready first"
 NO_MORE_BORROWING = "nobody in its cohort borrows while a workload that need not borrow is pending or just admitted"
 NOT_RELATED = "its queue is in another cohort, and what it uses is of no help"
+
+
+def waits_for_ready(units: Sequence[str]) -> str:
+    more = f" and {len(units) - 1} more" if len(units) > 1 else ""
+    return f"nobody is admitted before all pods of {units[0]}{more} are ready"
 
 
 def quota_fits(unit: str, queue: str, flavors: str) -> str:
@@ -173,9 +181,22 @@ def _missing(claim: QueueMissing) -> str:
     return f"the {claim.queue_kind} {claim.queue} does not exist" if claim.queue else f"it names no {claim.queue_kind}"
 
 
+def _checks(claim: ChecksUnusable) -> str:
+    return f"the ClusterQueue {claim.queue} admits nobody: {checks_unusable(claim.missing, claim.inactive)}"
+
+
+def checks_unusable(missing: Sequence[str], inactive: Sequence[str]) -> str:
+    """What is wrong with the admission checks that a queue names."""
+    gone = [f"the AdmissionCheck {listed(missing)} does not exist"] if missing else []
+    idle = [f"no controller has made the AdmissionCheck {listed(inactive)} active"] if inactive else []
+    return "; ".join([*gone, *idle])
+
+
 _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
     QueueMissing: _missing,
+    QueueTerminating: lambda claim: f"the ClusterQueue {claim.queue} is being deleted",
     QueueStopped: lambda claim: f"the {claim.queue_kind} {claim.queue} is stopped (stopPolicy {claim.policy})",
+    ChecksUnusable: _checks,
     FlavorMissing: lambda claim: (
         f"the ClusterQueue {claim.queue} admits nobody: the ResourceFlavor {listed(claim.flavors)} does not exist"
     ),
@@ -186,6 +207,11 @@ _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
         f"the ClusterQueue {claim.queue} does not take workloads of the namespace {claim.namespace} (namespaceSelector)"
     ),
 }
+
+
+def gates_closed(gates: Sequence[str]) -> str:
+    named = f"the preemption gate {gates[0]}" if len(gates) == 1 else f"the preemption gates {listed(gates)}"
+    return f"it would have to preempt, and {named} {'is' if len(gates) == 1 else 'are'} closed"
 
 
 def may_preempt_from(until: int) -> str:

@@ -32,6 +32,10 @@ def is_finished(pod: Record) -> bool:
     return phase_of(pod) in ("Succeeded", "Failed")
 
 
+def has_succeeded(pod: Record) -> bool:
+    return phase_of(pod) == "Succeeded"
+
+
 def is_active(pod: Record) -> bool:
     """Whether it runs, or is still to run."""
     return not is_finished(pod) and not is_leaving(pod)

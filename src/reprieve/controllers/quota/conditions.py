@@ -7,12 +7,13 @@
 Changes are given the whole object as it is at the moment of writing, and do nothing where it is no longer meant.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from reprieve.manifests.kueue_annotations import ends_when_preempted
 from reprieve.model import conditions
-from reprieve.model.clock import moment_of
+from reprieve.model.clock import moment_of, timestamp
 from reprieve.model.conditions import condition_of, has_condition
 from reprieve.stores import writing
 from reprieve.stores.records import Record
@@ -23,6 +24,7 @@ FINALIZER = "kueue.x-k8s.io/resource-in-use"
 """Keeps a workload, and with it its quota and the original template, until its pods are gone."""
 DEACTIVATED = "Deactivated"
 TOO_LONG = "MaximumExecutionTimeExceeded"
+BACK_OFF_OVER = "BackoffFinished"
 PAST_SECONDS = "accumulatedPastExecutionTimeSeconds"
 
 
@@ -79,13 +81,15 @@ def set_condition(data: dict[str, Any], kind: str, status: str, reason: str, mes
     conditions.set_condition(data.setdefault("status", {}), kind, status, reason, message, **how)
 
 
-def evict(reason: str, message: str, now: datetime) -> Change:
-    """Ask a workload to leave that holds quota and has not been asked."""
+def evict(reason: str, message: str, now: datetime, requeue: Mapping[str, Any] | None = None) -> Change:
+    """Ask a workload to leave that holds quota and has not been asked; `requeue`: how often and when it may be back."""
 
     def change(data: dict[str, Any]) -> None:
         holds = status_of(data).get("admission") is not None and not has_condition(data, "Finished")
         if holds and not has_condition(data, "Evicted"):
             set_condition(data, "Evicted", "True", reason, message, now)
+            if requeue:
+                data["status"]["requeueState"] = dict(requeue)
 
     return change
 
@@ -104,8 +108,64 @@ def release(now: datetime) -> Change:
         message = texts.WAITS_AGAIN if active else texts.STAYS_OUT
         set_condition(data, "QuotaReserved", "False", "Pending", message, now)
         set_condition(data, "Admitted", "False", "NoReservation", message, now)
-        again = texts.QUEUED_AGAIN if active else texts.NOT_QUEUED_AGAIN
-        set_condition(data, "Requeued", str(active), reason if active else DEACTIVATED, again, now)
+        reset_checks(data["status"], now)
+        later = requeued_at(data)
+        if not active:
+            set_condition(data, "Requeued", "False", DEACTIVATED, texts.NOT_QUEUED_AGAIN, now)
+        elif later is not None and later > now:
+            set_condition(data, "Requeued", "False", reason, texts.queued_again_at(later), now)
+        else:
+            set_condition(data, "Requeued", "True", reason, texts.QUEUED_AGAIN, now)
+
+    return change
+
+
+def requeued_at(data: dict[str, Any]) -> datetime | None:
+    """When it is queued again, where that was put off."""
+    at = (status_of(data).get("requeueState") or {}).get("requeueAt")
+    return moment_of(at) if at else None
+
+
+def backs_off(workload: Record) -> bool:
+    """Whether it waits for the time at which it is queued again."""
+    requeued = condition_of(workload.data, "Requeued")
+    return requeued.get("status") == "False" and requeued.get("reason") != DEACTIVATED
+
+
+def queue_again(message: str, now: datetime) -> Change:
+    """Its time has come; how often that was so stays."""
+
+    def change(data: dict[str, Any]) -> None:
+        if condition_of(data, "Requeued").get("status") == "False" and (requeued_at(data) or now) <= now:
+            (status_of(data).get("requeueState") or {}).pop("requeueAt", None)
+            set_condition(data, "Requeued", "True", BACK_OFF_OVER, message, now)
+
+    return change
+
+
+def reset_checks(status: dict[str, Any], now: datetime) -> None:
+    """Who asks for quota again is looked at again."""
+    for check in status.get("admissionChecks") or ():
+        if check.get("state", "Pending") != "Pending":
+            message = texts.check_reset(check["state"])
+            check |= {"state": "Pending", "message": message, "lastTransitionTime": timestamp(now)}
+        check.pop("podSetUpdates", None)
+        check.pop("requeueAfterSeconds", None)
+
+
+def reclaim(done: Mapping[str, int]) -> Change:
+    """So many pods of each set have done their work: the quota of these is free."""
+
+    def change(data: dict[str, Any]) -> None:
+        status, counts = status_of(data), dict(done)
+        if status.get("admission") is not None:  # what was given back is not taken again, whatever becomes of the pods
+            for known in status.get("reclaimablePods", ()):
+                counts[known["name"]] = max(known["count"], counts.get(known["name"], 0))
+        said = [{"name": name, "count": count} for name, count in counts.items() if count > 0]
+        if said:
+            data.setdefault("status", {})["reclaimablePods"] = said
+        else:
+            status_of(data).pop("reclaimablePods", None)
 
     return change
 
@@ -126,6 +186,7 @@ def reactivate(message: str, now: datetime) -> Change:
         if not is_active(data) or status_of(data).get("admission") is not None:
             return
         data["status"].pop(PAST_SECONDS, None)
+        data["status"].pop("requeueState", None)
         if has_condition(data, "DeactivationTarget"):
             set_condition(data, "DeactivationTarget", "False", "Reactivated", message, now)
         set_condition(data, "Requeued", "True", "Reactivated", message, now)

@@ -3,8 +3,10 @@
 1. A Job that names a queue gets a Workload, and is kept suspended as long as that is not admitted.
 2. While it waits, the Workload follows the Job: template, parallelism, queue, priority.
 3. Admitted: the Job is sent to its flavors and unsuspended in one write, if it is still what was admitted.
-4. Evicted: the Job is suspended; when all its pods are gone the template is restored; only then is the quota free.
-5. Evicted for good, because it asked to end when it is preempted: the Job is told to fail, and then it is over.
+4. While it runs, pods that need not run again give their quota back: the Workload says how many
+   (status.reclaimablePods). A Job that has to ask again asks for the others only.
+5. Evicted: the Job is suspended; when all its pods are gone the template is restored; only then is the quota free.
+   Evicted for good, because it asked to end when it is preempted: the Job is told to fail, and then it is over.
 6. Finished, or deleted: the quota is free when no pod is left.
 
 Each step looks only at what stands in the store, so that a new start goes on wherever the last one ended. A Job that a
@@ -70,7 +72,7 @@ class QuotaJobs(QuotaOwners):
         elif not standing.holds_quota(workload):
             await self._ask_for_quota(job, workload)
         else:
-            await self._follow_always(job, workload)
+            workload = await self._follow_always(job, workload)
             await self._with_quota(job, workload)
 
     def _is_ours(self, job: Record) -> bool:
@@ -110,7 +112,9 @@ class QuotaJobs(QuotaOwners):
     async def _follow_always(self, job: Record, workload: Record) -> Record:
         """What may change whether it holds quota or not: who is more important, and what it says about preemption."""
         rank = await self.rank(job, class_named(job, shapes.original(workload)["template"]["spec"]))
-        return await self.modify(workload, shapes.follow_owner(job, rank))
+        followed = await self.modify(workload, shapes.follow_owner(job, rank))
+        done = shapes.pods_done(job.data, shapes.original(followed)["count"])
+        return await self.modify(followed, standing.reclaim({shapes.MAIN: done}), subresource="status")
 
     async def _hold(self, job: Record, why: str) -> Record:
         if job.data["spec"].get("suspend"):
@@ -150,14 +154,14 @@ class QuotaJobs(QuotaOwners):
         pod_set, spec = shapes.original(workload), job.data["spec"]
         allowed = place.pods if place.pods is not None and not _suspended(job.data) else pod_set["count"]
         known = pod_set["template"], shapes.placed_template(job, workload, place)
-        return shapes.job_count(spec) <= allowed and any(shapes.same(spec["template"], each) for each in known)
+        return shapes.pods_left(job.data) <= allowed and any(shapes.same(spec["template"], each) for each in known)
 
     async def _let_run(self, job: Record, workload: Record, place: shapes.JobPlacement) -> None:
         pod_set = shapes.original(workload)
 
         def start(data: Data) -> None:
             if data["spec"].get("suspend") and shapes.same(data["spec"], job.data["spec"]):
-                shapes.placed_job_spec(data["spec"], pod_set, place)
+                shapes.placed_job(data, pod_set, place)
                 data["spec"]["suspend"] = False
 
         if not _suspended(job.data):
@@ -177,11 +181,11 @@ class QuotaJobs(QuotaOwners):
         if rested is None:
             return False
         admitted = shapes.assignment_of(workload, shapes.MAIN).get("count")
-        pod_set = shapes.original(workload)
+        pod_set, updates = shapes.original(workload), shapes.updates_of(workload, shapes.MAIN)
 
         def restore(data: Data) -> None:
             if _suspended(data):
-                shapes.restored_job_spec(data["spec"], pod_set, admitted)
+                shapes.restored_job_spec(data["spec"], pod_set, admitted, updates)
 
         return _suspended((await self.modify(rested, restore)).data)
 

@@ -1,16 +1,17 @@
 """What makes a quota workload leave other than preemption, and what becomes of one that nobody owns.
 
-1. One that is made inactive is evicted, and queued again when it is made active again.
+1. One that is made inactive is evicted, and queued again when it is made active again. Who was put off when it left is
+   queued again when its time has come.
 2. One that runs for longer than it may is made inactive.
 3. A queue that is stopped with HoldAndDrain evicts all that it has admitted.
 4. A workload without an owner has no pods to wait for: evicted, it gives its quota back at once.
 """
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 from reprieve.controllers.quota import conditions as standing
-from reprieve.controllers.runner import BaseController, own_key
+from reprieve.controllers.quota.leaving import QuotaLeaving
+from reprieve.controllers.runner import own_key
 from reprieve.manifests.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUOTA_WORKLOADS
 from reprieve.model.clock import Clock
 from reprieve.model.conditions import condition_of, has_condition
@@ -23,12 +24,10 @@ Cause = tuple[str, str]
 """Reason and message."""
 
 
-class QuotaLifecycle(BaseController):
-    component = "reprieve-quota"
-
+class QuotaLifecycle(QuotaLeaving):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
-        indexes = {"cluster queue": _cluster_queue, "local queue": _local_queue}
+        indexes = {"cluster queue": cluster_queue_of, "local queue": _local_queue}
         self._workloads = self.watch(QUOTA_WORKLOADS, own_key, indexes)
         self._cluster_queues = self.watch(CLUSTER_QUEUES, self._admitted_by)
         self._local_queues = self.watch(LOCAL_QUEUES, self._admitted_through)
@@ -44,8 +43,7 @@ class QuotaLifecycle(BaseController):
         if workload is None or standing.is_finished(workload) or is_leaving(workload):
             return None
         if not standing.holds_quota(workload):
-            await self._queue_again(workload)
-            return None
+            return await self._queue_again(workload)
         if not standing.is_evicted(workload):
             return await self._check(workload)
         if not owner_references(workload):
@@ -55,14 +53,13 @@ class QuotaLifecycle(BaseController):
     async def _check(self, workload: Record) -> float | None:
         cause = self._cause(workload)
         if cause is not None:
-            reason, message = cause
-            evicted = await self.modify(workload, standing.evict(*cause, self.clock()), subresource="status")
-            await self.tell(evicted, f"EvictedDueTo{reason}", message)
+            await self.evict(workload, *cause)
             return None
         left = self._seconds_left(workload)
         if left is None or left > 0:
             return left
-        await self._deactivate(workload)
+        most = workload.data["spec"]["maximumExecutionTimeSeconds"]
+        await self.deactivate(workload, standing.TOO_LONG, texts.ran_too_long(most))
         return None
 
     def _cause(self, workload: Record) -> Cause | None:
@@ -84,26 +81,20 @@ class QuotaLifecycle(BaseController):
             return None
         return float(most) - standing.seconds_run(workload.data, self.clock())
 
-    async def _deactivate(self, workload: Record) -> None:
-        """First why, then what: whoever finds it inactive can say what made it so."""
-        most = workload.data["spec"]["maximumExecutionTimeSeconds"]
+    async def _queue_again(self, workload: Record) -> float | None:
+        """What is active again starts anew: what made it inactive, and how long it ran before, no longer counts.
+
+        Who was put off is queued when its time has come.
+        """
         now = self.clock()
-
-        def explain(data: dict[str, Any]) -> None:
-            message = texts.ran_too_long(most)
-            standing.set_condition(data, "DeactivationTarget", "True", standing.TOO_LONG, message, now)
-
-        def deactivate(data: dict[str, Any]) -> None:
-            data["spec"]["active"] = False
-
-        explained = await self.modify(workload, explain, subresource="status")
-        await self.modify(explained, deactivate)
-
-    async def _queue_again(self, workload: Record) -> None:
-        """What is active again starts anew: what made it inactive, and how long it ran before, no longer counts."""
-        requeued = condition_of(workload.data, "Requeued")
-        if requeued.get("status") == "False" and requeued.get("reason") == standing.DEACTIVATED:
-            await self.modify(workload, standing.reactivate(texts.REACTIVATED, self.clock()), subresource="status")
+        if standing.backs_off(workload):
+            left = ((standing.requeued_at(workload.data) or now) - now).total_seconds()
+            if left > 0:
+                return left
+            await self.modify(workload, standing.queue_again(texts.BACK_OFF_OVER, now), subresource="status")
+        elif condition_of(workload.data, "Requeued").get("status") == "False":
+            await self.modify(workload, standing.reactivate(texts.REACTIVATED, now), subresource="status")
+        return None
 
 
 def _why_inactive(workload: Record) -> Cause:
@@ -117,7 +108,7 @@ def _drains(queue: Record) -> bool:
     return bool(queue.data.get("spec", {}).get("stopPolicy") == "HoldAndDrain")
 
 
-def _cluster_queue(workload: Record) -> Iterable[Hashable]:
+def cluster_queue_of(workload: Record) -> Iterable[Hashable]:
     admission = standing.admission_of(workload)
     return () if admission is None else (admission.get("clusterQueue"),)
 

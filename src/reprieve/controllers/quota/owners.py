@@ -14,6 +14,7 @@ from reprieve.controllers.pods.templates import TemplateController
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import shapes
 from reprieve.manifests.kinds import PRIORITY_CLASSES, QUOTA_WORKLOADS, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
+from reprieve.manifests.kueue import PRIORITY_CLASS_LABEL
 from reprieve.manifests.kueue_annotations import unreadable
 from reprieve.manifests.priorities import PriorityClasses
 from reprieve.model.clock import Clock
@@ -23,7 +24,6 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving
 from reprieve.texts import controllers as texts
 
-PRIORITY_CLASS_LABEL = "kueue.x-k8s.io/priority-class"
 ClassName = tuple[str, str]
 """Kind and name of a class."""
 
@@ -95,7 +95,7 @@ class QuotaOwners(TemplateController):
                 await self.warn(owner, "FlavorNotFound", texts.flavor_gone(name))
                 return None
             flavors.append(flavor.data)
-        return shapes.placement(assignment, flavors)
+        return shapes.placement(assignment, flavors, shapes.updates_of(workload, pod_set))
 
     async def ask(self, owner: Record, workload: Mapping[str, Any]) -> None:
         """Make the Workload of an object; what is wrong with it is told the object."""

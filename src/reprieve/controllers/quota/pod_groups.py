@@ -1,6 +1,6 @@
 """The Workload of plain pods: of one, or of a group that is admitted whole.
 
-1. A pod of its own has a Workload of its own.
+1. A pod of its own has a Workload of its own, and so has each pod of a Deployment or a ReplicaSet.
 2. Pods with the label kueue.x-k8s.io/pod-group-name share one, as soon as there are as many as the annotation
    kueue.x-k8s.io/pod-group-total-count says. Pods of the same shape make one pod set.
 3. Whom a Workload is for stands in its owner references, and does not change.
@@ -13,13 +13,15 @@ from typing import Any
 import msgspec
 
 from reprieve.controllers.quota.shapes import MAIN, make_workload, queue_of, workload_name
+from reprieve.manifests.kueue import ADMISSION_GATE
 from reprieve.manifests.priorities import parse_integer
-from reprieve.stores.api.mutations import ADMISSION_GATE
 from reprieve.stores.records import Record
 from reprieve.stores.writing import controller_of, owner_reference, owner_references
 
 GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
 TOTAL_COUNT = "kueue.x-k8s.io/pod-group-total-count"
+POD_SET_LABEL = "kueue.x-k8s.io/podset"
+"""Of a pod that was let go: the pod set that it is one of."""
 MOST_SHAPES = 8
 _SHAPE = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints")
 _SHAPE_OF_CONTAINERS = ("resources", "ports", "restartPolicy")
@@ -40,8 +42,8 @@ def total_of(pod: Record) -> int | None:
 
 
 def workload_of(pod: Record) -> Iterable[tuple[str, str]]:
-    """The key of the Workload that a plain pod in a queue belongs to."""
-    if queue_of(pod) and controller_of(pod) is None:
+    """The key of the Workload that a pod in a queue belongs to; that of a Job belongs to its Job."""
+    if queue_of(pod) and (controller_of(pod) or {}).get("kind") != "Job":
         yield pod.namespace, group_of(pod) or workload_name("pod", pod.name, pod.uid)
 
 
@@ -64,9 +66,9 @@ def shape_of(pod: Record) -> str:
 
 
 def pod_set_of(pod: Record, workload: Record) -> str:
-    """The pod set of a Workload that a pod is in. Its shape is that of the moment before it was let go."""
+    """The pod set of a Workload that a pod is in: its label says so once it is let go, which changes its shape."""
     names = [each.get("name", MAIN) for each in workload.data["spec"]["podSets"]]
-    shape = shape_of(pod)
+    shape = pod.labels.get(POD_SET_LABEL) or shape_of(pod)
     return shape if shape in names else names[0]
 
 

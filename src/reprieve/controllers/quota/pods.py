@@ -1,15 +1,18 @@
-"""Plain pods in queues: held by a scheduling gate until their Workload is admitted.
+"""Pods in queues that are no Job's: held by a scheduling gate until their Workload is admitted.
 
 1. Admitted: each pod is sent to the nodes of its flavors and its gate is removed, in one write.
-2. Evicted: pods that were let go are told why and deleted; a plain pod does not come back by itself, so its Workload
-   ends with it. Of a group all go. Where nobody was let go yet, the quota is given back and they wait again.
-3. When all have finished, the Workload has; when all are gone, it goes.
+2. Evicted: pods that were let go are told why and deleted; such a pod does not come back, so its Workload ends with
+   it: a ReplicaSet makes another pod, which asks anew. Of a group all go. Where nobody was let go yet, the quota is
+   given back and they wait again.
+3. Of a group, pods that have succeeded give their quota back while the others go on (status.reclaimablePods).
+4. When all have finished, the Workload has; when all are gone, it goes.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from reprieve.controllers.pods.templates import is_finished
+from reprieve.controllers.pods.templates import has_succeeded, is_finished
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import pod_groups as groups
 from reprieve.controllers.quota import shapes
@@ -107,6 +110,8 @@ class QuotaPods(QuotaOwners):
     # They have quota
 
     async def _with_quota(self, workload: Record, pods: list[Record], left: list[Record], total: int) -> None:
+        done = Counter(groups.pod_set_of(pod, workload) for pod in pods if has_succeeded(pod))
+        workload = await self.modify(workload, standing.reclaim(done), subresource="status")
         if standing.is_evicted(workload):
             if len(pods) == total and all(groups.is_gated(pod) for pod in pods):
                 await self.modify(workload, standing.release(self.clock()), subresource="status")
@@ -135,8 +140,9 @@ class QuotaPods(QuotaOwners):
             return
 
         def start(data: dict[str, Any]) -> None:
-            place._replace(held=False).into(data["spec"], pod.data["spec"])
+            place._replace(held=False).into(data, pod.data)
             groups.drop_gate(data["spec"])
+            data["metadata"].setdefault("labels", {})[groups.POD_SET_LABEL] = pod_set
             if domain is not None:
                 send(data, workload, pod_set, domain)
 
@@ -187,7 +193,7 @@ def _of_pods(workload: Record) -> Iterable[Hashable]:
 def _concern(pod: Record) -> tuple[Any, ...]:
     """All about a pod that its quota depends on."""
     said = pod.metadata.get("labels"), pod.metadata.get("annotations")
-    return groups.is_gated(pod), is_finished(pod), is_leaving(pod), finalizers_of(pod), said
+    return groups.is_gated(pod), is_finished(pod), has_succeeded(pod), is_leaving(pod), finalizers_of(pod), said
 
 
 def _what_is_wrong(pods: list[Record], total: int | None) -> str:

@@ -20,7 +20,6 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import Change, owner_reference
 
 MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
-MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 _CARRIED = "reprieve.scheduling/"
 _HOLD = "reprieve.scheduling/hold"
@@ -60,6 +59,20 @@ def job_count(spec: Data) -> int:
     parallelism: int = spec.get("parallelism", 1)
     completions: int | None = spec.get("completions")
     return parallelism if completions is None else min(parallelism, completions)
+
+
+def pods_done(data: Data, count: int) -> int:
+    """Of so many pods at a time, those that a Job does not need any more for what it has still to do."""
+    completions: int | None = data["spec"].get("completions")
+    succeeded: int = data.get("status", {}).get("succeeded", 0)
+    remaining = max(0, (count if completions is None else completions) - succeeded)
+    return count - min(count, remaining)
+
+
+def pods_left(data: Data) -> int:
+    """How many pods a Job runs at a time from now on."""
+    count = job_count(data["spec"])
+    return count - pods_done(data, count)
 
 
 def job_pod_set(job: Record) -> Data:
@@ -108,7 +121,7 @@ def follow_owner(owner: Record, rank: Data | None) -> Change:
 
 def limits(record: Record) -> dict[str, int]:
     """How long it may run, where its label says so."""
-    seconds = parse_integer(record.labels.get(MAXIMUM_TIME_LABEL, ""), 32)
+    seconds = parse_integer(record.labels.get(kueue.MAXIMUM_TIME_LABEL, ""), 32)
     return {"maximumExecutionTimeSeconds": seconds} if seconds is not None and seconds > 0 else {}
 
 
@@ -121,14 +134,24 @@ class JobPlacement(NamedTuple):
     """How many of them were admitted, where the admission says so."""
     held: bool = False
     """Whether each has to wait for a domain of its own, in a topology."""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    """What admission checks add to them."""
 
-    def into(self, spec: Data, original: Data) -> None:
-        """Send the pods to the nodes of their flavors."""
-        set_or_drop(spec, "nodeSelector", {**original.get("nodeSelector", {}), **self.node_selector})
-        known = original.get("tolerations", [])
-        set_or_drop(spec, "tolerations", [*known, *(item for item in self.tolerations if item not in known)])
+    def into(self, template: Data, original: Data) -> None:
+        """Send the pods of a template, or a pod, to the nodes of their flavors, with what admission checks add."""
+        spec, known = template["spec"], original["spec"]
+        set_or_drop(spec, "nodeSelector", {**known.get("nodeSelector", {}), **self.node_selector})
+        tolerations = known.get("tolerations", [])
+        set_or_drop(
+            spec, "tolerations", [*tolerations, *(item for item in self.tolerations if item not in tolerations)]
+        )
         gates = [{"name": GATE}] if self.held else []
-        set_or_drop(spec, "schedulingGates", [*original.get("schedulingGates", []), *gates])
+        set_or_drop(spec, "schedulingGates", [*known.get("schedulingGates", []), *gates])
+        for field, added in (("labels", self.labels), ("annotations", self.annotations)):
+            if added:
+                metadata = template.setdefault("metadata", {})
+                metadata[field] = {**(metadata.get(field) or {}), **added}
 
 
 def set_or_drop(data: Data, field: str, value: Any) -> None:
@@ -151,15 +174,29 @@ def flavors_of(workload: Record) -> list[str]:
     return list(dict.fromkeys(flavor for each in assignments for flavor in each.get("flavors", {}).values()))
 
 
-def placement(assignment: Data, flavors: Iterable[Data]) -> JobPlacement:
-    """Where an assignment to these flavors sends the pods of a pod set."""
+def updates_of(workload: Record, pod_set: str) -> list[Data]:
+    """What admission checks add to the pods of a set."""
+    checks = workload.data.get("status", {}).get("admissionChecks") or ()
+    return [each for check in checks for each in check.get("podSetUpdates") or () if each["name"] == pod_set]
+
+
+def placement(assignment: Data, flavors: Iterable[Data], updates: Iterable[Data] = ()) -> JobPlacement:
+    """Where an assignment to these flavors sends the pods of a pod set, and what is added to them."""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
     selector: dict[str, str] = {}
     tolerations: list[Data] = []
     for flavor in flavors:
         spec = flavor.get("spec", {})
         selector |= spec.get("nodeLabels", flavor.get("nodeSelector", {}))  # the first version has its labels elsewhere
         tolerations += (item for item in spec.get("tolerations", []) if item not in tolerations)
-    return JobPlacement(selector, tolerations, assignment.get("count"), "topologyAssignment" in assignment)
+    for update in updates:
+        selector |= update.get("nodeSelector") or {}
+        tolerations += (item for item in update.get("tolerations") or () if item not in tolerations)
+        labels |= update.get("labels") or {}
+        annotations |= update.get("annotations") or {}
+    held = "topologyAssignment" in assignment
+    return JobPlacement(selector, tolerations, assignment.get("count"), held, labels, annotations)
 
 
 def original(workload: Record, pod_set: str = MAIN) -> Data:
@@ -168,10 +205,11 @@ def original(workload: Record, pod_set: str = MAIN) -> Data:
     return found
 
 
-def placed_job_spec(spec: Data, pod_set: Data, place: JobPlacement) -> None:
-    """Make of the spec of a Job what was admitted."""
-    place.into(spec["template"]["spec"], pod_set["template"]["spec"])
-    if place.pods is not None and place.pods < pod_set["count"]:
+def placed_job(data: Data, pod_set: Data, place: JobPlacement) -> None:
+    """Make of a Job what was admitted: smaller, where that is less than it still needs."""
+    spec = data["spec"]
+    place.into(spec["template"], pod_set["template"])
+    if place.pods is not None and place.pods < pods_left(data):
         spec["parallelism"] = place.pods
 
 
@@ -179,11 +217,13 @@ def placed_template(job: Record, workload: Record, place: JobPlacement) -> Data:
     """The template of a Job as its admission makes it."""
     template: Data = job.data["spec"]["template"]
     placed = {**template, "spec": dict(template["spec"])}
-    place.into(placed["spec"], original(workload)["template"]["spec"])
+    if "metadata" in template:
+        placed["metadata"] = dict(template["metadata"])
+    place.into(placed, original(workload)["template"])
     return placed
 
 
-def restored_job_spec(spec: Data, pod_set: Data, admitted: int | None) -> None:
+def restored_job_spec(spec: Data, pod_set: Data, admitted: int | None, updates: Iterable[Data]) -> None:
     """Take back what was added; a parallelism that somebody else has set since stays."""
     kept = pod_set["template"]["spec"]
     for field in ("nodeSelector", "tolerations", "schedulingGates"):
@@ -191,8 +231,22 @@ def restored_job_spec(spec: Data, pod_set: Data, admitted: int | None) -> None:
             spec["template"]["spec"][field] = kept[field]
         else:
             spec["template"]["spec"].pop(field, None)
+    for update in updates:
+        for field in ("labels", "annotations"):
+            _take_back(spec["template"], pod_set["template"], field, update.get(field) or {})
     if admitted is not None and admitted < pod_set["count"] and spec.get("parallelism") == admitted:
         spec["parallelism"] = pod_set["count"]
+
+
+def _take_back(template: Data, kept: Data, field: str, added: Mapping[str, str]) -> None:
+    """Without what a check has added to the labels or annotations of a template."""
+    said = (kept.get("metadata") or {}).get(field) or {}
+    metadata = template.get("metadata") or {}
+    for key in added:
+        if key not in said:
+            (metadata.get(field) or {}).pop(key, None)
+    if field in metadata and not metadata[field]:
+        del metadata[field]
 
 
 def same(one: Any, other: Any) -> bool:

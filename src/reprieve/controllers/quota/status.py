@@ -20,11 +20,14 @@ from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock
 from reprieve.model.conditions import set_condition
 from reprieve.model.resources import print_amount
+from reprieve.policies.quota import checks
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import controllers as texts
+from reprieve.texts.quota import checks_unusable
 from reprieve.world import World
 
 _GATHER = 0.5
@@ -71,7 +74,14 @@ class QuotaStatus(BaseController):
         self._cluster_queues = self.watch_changes(kinds.CLUSTER_QUEUES, self._changed)
         self._local_queues = self.watch_changes(kinds.LOCAL_QUEUES, self._changed)
         classes = kinds.WORKLOAD_PRIORITY_CLASSES, kinds.PRIORITY_CLASSES
-        for resource in (kinds.COHORTS, kinds.RESOURCE_FLAVORS, kinds.TOPOLOGIES, *classes, kinds.QUOTA_WORKLOADS):
+        for resource in (
+            kinds.ADMISSION_CHECKS,
+            kinds.COHORTS,
+            kinds.RESOURCE_FLAVORS,
+            kinds.TOPOLOGIES,
+            *classes,
+            kinds.QUOTA_WORKLOADS,
+        ):
             self.watch_changes(resource, self._changed)
         self._wanted: dict[tuple[Resource, str, str], dict[str, Any]] = {}
 
@@ -94,7 +104,7 @@ class QuotaStatus(BaseController):
         by_queue, by_local = _queue_figures(self._quota, self._world)
         for queue in self._cluster_queues:
             status = by_queue[queue.name].status(self._quota.queues[queue.name].quotas, borrowed=True)
-            self._want(queue, status | {"active": self._cluster_queue_active(queue)})
+            self._want(queue, status | {"active": self._cluster_queue_active(queue, by_queue[queue.name].reserving)})
         for local in self._local_queues:
             node = self._quota.queues.get(local.manifest.spec.cluster_queue)
             status = by_local[local.key].status(node.quotas if node is not None else {}, borrowed=False)
@@ -124,8 +134,10 @@ class QuotaStatus(BaseController):
         generation = {"observedGeneration": queue.metadata["generation"]} if "generation" in queue.metadata else {}
         set_condition(status, "Active", str(active), reason, message, now=self.clock(), **generation)
 
-    def _cluster_queue_active(self, queue: Record) -> tuple[bool, str, str]:
+    def _cluster_queue_active(self, queue: Record, reserving: int) -> tuple[bool, str, str]:
         spec = queue.manifest.spec
+        if is_leaving(queue):
+            return False, "Terminating", texts.queue_terminating(reserving)
         names = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
         missing = [name for name in names if name not in self._quota.flavors]
         if spec.stop_policy != "None":
@@ -134,6 +146,10 @@ class QuotaStatus(BaseController):
             return False, "FlavorNotFound", texts.flavors_missing(missing)
         if topologies := self._quota.missing_topologies(names):
             return False, "TopologyNotFound", texts.topologies_missing(topologies)
+        absent, idle = (find(spec, self._quota.checks) for find in (checks.missing, checks.inactive))
+        if absent or idle:
+            reason = "AdmissionCheckNotFound" if absent else "AdmissionCheckInactive"
+            return False, reason, texts.checks_unusable(checks_unusable(absent, idle))
         return True, "Ready", texts.CAN_ADMIT
 
     def _local_queue_active(self, local: Record) -> tuple[bool, str, str]:
@@ -151,7 +167,8 @@ def _only_status(before: Record | None, after: Record) -> bool:
     """Whether only the status of a queue has changed, as this controller itself does; the tree need not know."""
     if before is None or after.resource not in (kinds.CLUSTER_QUEUES, kinds.LOCAL_QUEUES):
         return False
-    return bool(before.uid == after.uid and before.manifest.spec == after.manifest.spec)
+    same = before.uid == after.uid and is_leaving(before) == is_leaving(after)
+    return bool(same and before.manifest.spec == after.manifest.spec)
 
 
 def _flavors(

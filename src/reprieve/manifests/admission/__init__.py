@@ -8,7 +8,17 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reprieve.manifests.admission import group_updates, karmada, kueue, metadata, pod_groups, pods, scheduling, yunikorn
+from reprieve.manifests.admission import (
+    group_updates,
+    karmada,
+    kueue,
+    kueue_updates,
+    metadata,
+    pod_groups,
+    pods,
+    scheduling,
+    yunikorn,
+)
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.problems import Finding, Problem
@@ -45,9 +55,11 @@ def admit(
         findings += rule(entry.written, neighbours)
     if new and old is None and not _exists(entry) and type(entry.written) in _WHEN_NEW:
         findings += _WHEN_NEW[type(entry.written)](entry.written, neighbours)
+    findings += kueue.check_queued(entry.manifest)
     if old is not None:
         findings += scheduling.check_update(entry.manifest, old)
         findings += group_updates.check_update(entry.manifest, old)
+        findings += kueue_updates.check_update(entry.manifest, old)
     return findings
 
 

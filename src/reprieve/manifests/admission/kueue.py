@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reprieve.manifests import kueue, kueue_versions
+from reprieve.manifests import core, kueue, kueue_versions
 from reprieve.manifests.admission import kep83
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
@@ -24,6 +24,60 @@ def check_cluster_queue(
     yield from check_selector("$.spec.namespaceSelector", spec.namespace_selector)
     yield from _check_preemption("$.spec.preemption", spec.preemption)
     yield from kep83.check_queue_alternatives(spec)
+    yield from _check_checks(spec, neighbours)
+
+
+def _check_checks(
+    spec: kueue.ClusterQueueSpec | kueue_versions.ClusterQueueSpecV1beta1, neighbours: Neighbours
+) -> Iterator[Finding]:
+    """Checks that a queue names: in one form, each once, for flavors that it has."""
+    rules, path = spec.admission_checks_strategy.admission_checks, "$.spec.admissionChecksStrategy.admissionChecks"
+    places = [(rule.name, f"{path}[{index}].name") for index, rule in enumerate(rules)]
+    if isinstance(spec, kueue_versions.ClusterQueueSpecV1beta1) and spec.admission_checks:
+        places += ((name, f"$.spec.admissionChecks[{index}]") for index, name in enumerate(spec.admission_checks))
+        if rules:
+            yield Finding("$.spec.admissionChecksStrategy", "found beside admissionChecks", "allowed: one of the two")
+    yield from check_unique(path, [name for name, _ in places])
+    flavors = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
+    for index, rule in enumerate(rules):
+        for number, name in enumerate(rule.on_flavors):
+            if name not in flavors:
+                right = f"allowed: a flavor of this queue: {', '.join(flavors)}"
+                yield Finding(f"{path}[{index}].onFlavors[{number}]", found(name), right, did_you_mean(name, flavors))
+    known = neighbours.names("AdmissionCheck")
+    for name, place in places if known else ():
+        if name not in known:
+            message = f"there is no AdmissionCheck {show(name)}, so nothing is admitted by this queue"
+            yield Finding(place, message, "", did_you_mean(name, known), "warning")
+
+
+def check_queued(manifest: Any) -> Iterator[Finding]:
+    """Kinds whose label says that they are in a queue, and that get no Workload here."""
+    if isinstance(manifest, core.Controller) and manifest.kind in ("StatefulSet", "DaemonSet", "ReplicaSet"):
+        said, queued = (labels.get(kueue.QUEUE_NAME_LABEL) for labels in _labels(manifest))
+        if said and not queued:
+            place = join_path("$.metadata.labels", kueue.QUEUE_NAME_LABEL)
+            message = f"a {manifest.kind} asks for no quota itself, so its pods run without"
+            right = "the label on the template of the pods queues each of them"
+            yield Finding(place, message, right, "", "warning")
+
+
+def _labels(manifest: core.Controller) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    return manifest.metadata.labels, manifest.spec.template.metadata.labels
+
+
+_ELSEWHERE = {
+    "kueue.x-k8s.io/provisioning-request": "ProvisioningRequests",
+    "kueue.x-k8s.io/multikueue": "MultiKueue",
+}
+
+
+def check_admission_check(check: kueue.AdmissionCheck, _: Neighbours) -> Iterator[Finding]:
+    """The checks that come with Kueue are made by controllers of its own, which are not here."""
+    what = _ELSEWHERE.get(check.spec.controller_name)
+    if what is not None:
+        message = f"{what} are not made here: another controller has to set the condition Active and the states"
+        yield Finding("$.spec.controllerName", message, "", "", "warning")
 
 
 def _check_groups(
@@ -189,6 +243,7 @@ RULES: dict[type, Any] = {
     kueue.LocalQueue: check_local_queue,
     kueue.ResourceFlavor: check_flavor,
     Topology: check_topology,
+    kueue.AdmissionCheck: check_admission_check,
     kueue_versions.ResourceFlavorV1alpha2: check_first_flavor,
     **dict.fromkeys(_WORKLOADS, check_workload),
 }

@@ -45,6 +45,9 @@ class Neighbours:
     def get(self, kind: str, name: str, namespace: str = "") -> Any | None:
         return self._by_kind.get(kind, {}).get((namespace, name))
 
+    def all(self, kind: str) -> list[Any]:
+        return list(self._by_kind.get(kind, {}).values())
+
     def names(self, kind: str) -> list[str]:
         return sorted(name for _, name in self._by_kind.get(kind, {}))
 

@@ -23,6 +23,9 @@ _SOURCES = {
 def _queue_from_v1beta1(data: Data) -> None:
     spec = data.get("spec", {})
     rename(spec, "cohort", "cohortName")
+    named = spec.pop("admissionChecks", None)
+    if named:
+        spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": name} for name in named]}
     fungibility = spec.get("flavorFungibility", {})
     for name in ("whenCanBorrow", "whenCanPreempt"):
         if name in fungibility:
@@ -87,7 +90,7 @@ def _queue_to_v1alpha2(data: Data) -> None:
     if "reclaimWithinCohort" in preemption:
         said = preemption.pop("reclaimWithinCohort")
         preemption["withinCohort"] = {today: old for old, today in _RECLAIM.items()}.get(said, said)
-    leave_out(spec, "flavorFungibility", "fairSharing", "stopPolicy")
+    leave_out(spec, "flavorFungibility", "fairSharing", "stopPolicy", "admissionChecksStrategy")
 
 
 def _resource(group: Data, name: str) -> Data:

@@ -85,7 +85,7 @@ def _times(workloads: Iterable[WorkloadFacts]) -> dict[int, list[int]]:
 def _pods(facts: WorkloadFacts) -> Kind:
     """What it asks for, and all that says which flavors suit it; not what its pods run."""
     if not facts.pods:
-        facts.pods = tuple(map(_pod_set, facts.workload.spec.pod_sets))
+        facts.pods = tuple(map(_pod_set, facts.pod_sets))
     return facts.pods
 
 

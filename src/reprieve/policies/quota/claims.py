@@ -3,18 +3,22 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from reprieve.engine.claims import (
+    ChecksUnusable,
     Claim,
     FlavorMissing,
     FlavorUnsuited,
     NamespaceNotTaken,
     QueueMissing,
     QueueStopped,
+    QueueTerminating,
     QuotaShort,
     TopologyMissing,
     TopologyUnsuited,
 )
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
+from reprieve.policies.quota.checks import inactive as inactive_checks
+from reprieve.policies.quota.checks import missing as missing_checks
 from reprieve.policies.quota.flavor_labels import suits
 from reprieve.policies.quota.topology_wishes import suits_topology
 from reprieve.policies.quota.workloads import WorkloadFacts
@@ -33,6 +37,9 @@ def out_of_queues(quota: QuotaWorld, facts: WorkloadFacts) -> Claim:
     spec = quota.specs.get(target)
     if spec is None:
         return QueueMissing(queue_kind="ClusterQueue", queue=target)
+    queue = quota.world.get(kueue.ClusterQueue, target)
+    if queue is not None and queue.metadata.deletion_timestamp is not None:
+        return QueueTerminating(queue=target)
     if spec.stop_policy != "None":
         return QueueStopped(queue_kind="ClusterQueue", queue=target, policy=spec.stop_policy)
     named = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
@@ -42,6 +49,9 @@ def out_of_queues(quota: QuotaWorld, facts: WorkloadFacts) -> Claim:
     topologies = quota.missing_topologies(named)
     if topologies:
         return TopologyMissing(queue=target, topologies=tuple(topologies))
+    checks = [named(spec, quota.checks) for named in (missing_checks, inactive_checks)]
+    if any(checks):
+        return ChecksUnusable(queue=target, missing=checks[0], inactive=checks[1])
     return NamespaceNotTaken(queue=target, namespace=namespace)
 
 

@@ -44,6 +44,10 @@ class EarlierHeads:
 
     # What later heads find
 
+    @property
+    def admitted_any(self) -> bool:
+        return self._admitted > 0
+
     def may_borrow(self, queue: QuotaNode, assignment: Assignment) -> bool:
         return not self._no_borrowing or not assignment.borrows or queue.root not in self._no_borrowing
 

@@ -138,7 +138,7 @@ class FlavorAssigner:
         """Flavors for so many pods of each set, or the flavors that are `forced`."""
         assumed: dict[FlavorResource, int] = {}
         done: list[PodSetFlavors] = []
-        for pod_set in self._facts.workload.spec.pod_sets:
+        for pod_set in self._facts.pod_sets:
             count = counts[pod_set.name]
             requests = self._requests(pod_set, count)
             found: dict[str, Assigned] = {}

@@ -73,16 +73,16 @@ class Nominator:
             item.name: item.count
             if item.min_count is None
             else max(item.min_count, min(item.count, most.get(item.name, item.count)))
-            for item in self._view.facts.workload.spec.pod_sets
+            for item in self._view.facts.pod_sets
         }
 
     def _may_be_smaller(self, sizes: Sizes) -> bool:
-        pod_sets = self._view.facts.workload.spec.pod_sets
+        pod_sets = self._view.facts.pod_sets
         return any(item.min_count is not None and item.min_count < sizes[item.name] for item in pod_sets)
 
     def _smaller(self, assigner: FlavorAssigner, sizes: Sizes, whole: Nomination) -> Nomination:
         """The largest size, down to the least counts, that fits or can be made to; it whole, where there is none."""
-        pod_sets = self._view.facts.workload.spec.pod_sets
+        pod_sets = self._view.facts.pod_sets
         deltas = {item.name: sizes[item.name] - item.min_count for item in pod_sets if item.min_count is not None}
         total = sum(deltas.values())
         best, tried = None, whole

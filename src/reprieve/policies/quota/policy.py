@@ -2,7 +2,8 @@
 
 1. A workload gets flavors (`flavors`), smaller where it allows that and does not fit whole (`nomination`). Where all of
    it fits, and earlier heads of its cycle leave it that, it preempts nobody.
-2. It does not preempt where no flavor could hold it, nor before the time it has to wait for.
+2. It does not preempt where no flavor could hold it, nor before the time it has to wait for, nor while a preemption
+   gate of its own is closed.
 3. Its domain is what it needs of the flavors it would get. Where an earlier head has claimed its victims, it is
    nominated once more on the same flavors, without them.
 4. Rules protect workloads (`rules`).
@@ -56,7 +57,7 @@ class QuotaPolicy(BasePolicy):
     def fits(self, view: WorkloadView) -> Placed | None:
         if not view.nominated:
             view.nominate(self.nominate(view))
-        if view.assignment.mode != FIT or not self._may_take(view):
+        if view.assignment.mode != FIT or not self._may_take(view) or self._blocked(view):
             return None
         message = texts.quota.quota_fits(view.unit, view.queue.name, _flavors(view))
         return Placed(message, view.assignment.demand.name, terms=view.terms(takes=True))
@@ -97,10 +98,21 @@ class QuotaPolicy(BasePolicy):
         enough = view.earlier.leave(view.queue, usage, view.gone)
         return enough and view.earlier.places.leave(self.quota.topology, places, view.gone.values())
 
+    def _blocked(self, view: WorkloadView) -> str:
+        """Who has to be ready first, where nobody is admitted before all who were are ready; empty: nobody."""
+        if not self.settings.wait_for_pods_ready.blocks:
+            return ""
+        unready = self.quota.not_ready()
+        if unready:
+            return texts.quota.waits_for_ready(unready)
+        return texts.quota.ONE_AT_A_TIME if view.earlier.admitted_any else ""
+
     def trigger(self, view: WorkloadView) -> HeldBack | None:
         if not view.earlier.may_borrow(view.queue, view.assignment):
             return _wait(view, texts.quota.NO_MORE_BORROWING)
         if view.assignment.mode == FIT:
+            if self._may_take(view) and (why := self._blocked(view)):
+                return _wait(view, why, takes=True)
             if self._enough_left(view):
                 return _wait(view, texts.quota.ONCE_THEY_LEFT, takes=True)
             return _wait(view, self._taken(view))
@@ -186,6 +198,9 @@ class QuotaPolicy(BasePolicy):
             return self._nobody_may_go(view)
         if victims and until is not None:
             return _wait(view, texts.quota.may_preempt_from(until), because="NotYet")
+        if victims and (gates := view.facts.workload.closed_gates):
+            held = _wait(view, texts.quota.gates_closed(gates), because="NotYet")
+            return held._replace(terms=held.terms._replace(gates=gates))
         if view.claimed_before or (not victims and view.assignment.mode < FIT):
             return _wait(view, texts.quota.VICTIMS_CLAIMED)
         if not self._enough_left(view):

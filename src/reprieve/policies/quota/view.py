@@ -67,6 +67,8 @@ class Terms(NamedTuple):
     """Whom it has then preempted in other queues."""
     counts_from_now: bool = False
     """Whether its first attempt is to be written down: how long it waits before it preempts is counted from that."""
+    gates: tuple[str, ...] = ()
+    """The closed gates that keep it from preempting, where it would."""
 
 
 class WorkloadView:

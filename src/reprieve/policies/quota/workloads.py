@@ -1,6 +1,9 @@
 """Quota workloads as decisions see them: what they use, who is asked to leave first, and who is at the head."""
 
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
+
+from msgspec.structs import replace
 
 from reprieve.engine.holds import hold_of
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
@@ -16,7 +19,8 @@ from reprieve.policies.quota.topology import Places, TopologyLedger
 from reprieve.texts import quota as texts
 from reprieve.world import NEVER, microseconds
 
-_REQUEUED = ("AdmissionCheck", "PodsReadyTimeout")
+CHECKED, NOT_READY = "AdmissionCheck", "PodsReadyTimeout"
+_REQUEUED = (CHECKED, NOT_READY)
 
 
 Order = tuple[Any, ...]
@@ -37,6 +41,7 @@ class WorkloadFacts:
         "milestones",
         "order_time",
         "places",
+        "pod_sets",
         "pods",
         "priority",
         "queue",
@@ -58,7 +63,11 @@ class WorkloadFacts:
         queue: QuotaNode | None,
         created: int,
         milestones: Milestones = (),
+        anew: Collection[str] = _REQUEUED,
+        pod_sets: tuple[kueue.PodSet, ...] | None = None,
     ) -> None:
+        """`anew`: who was evicted for such a reason is put in order by when that was. `pod_sets`: with all that its
+        pods do not say themselves."""
         self.workload = workload
         self.key = (workload.namespace, workload.name)
         self.unit = unit_name("Workload", *self.key)
@@ -71,13 +80,16 @@ class WorkloadFacts:
         evicted = find_condition(conditions, "Evicted")
         self.evicted = evicted is not None and evicted.status == "True"
         self.requeued = self.evicted and evicted is not None and evicted.reason in _REQUEUED
-        self.order_time = microseconds(evicted.last_transition_time) if self.requeued and evicted else self.created
+        counts = self.requeued and evicted is not None and evicted.reason in anew
+        self.order_time = microseconds(evicted.last_transition_time) if counts and evicted else self.created
         self.reserved_at = _reserved_at(conditions)
         self.attempted_at = _attempted_at(conditions)
         self.milestones = milestones
         """What an interruption costs after so many seconds."""
-        self.usage = _usage(workload)
-        self.digest = hash_of(self.unit, self.uid, self.boosted, workload.metadata.generation)
+        self.pod_sets = pods_to_run(workload, workload.spec.pod_sets if pod_sets is None else pod_sets)
+        """What it asks for, or would ask for if it had to ask again."""
+        self.usage = _usage(workload, self.pod_sets)
+        self.digest = hash_of(self.unit, self.uid, self.boosted, workload.metadata.generation, *_done(workload))
         """What preemption does not change about it."""
         self.has_preempted = PREEMPTED_ANNOTATION in workload.metadata.annotations
         self.hold = _hold(workload, self.unit)
@@ -132,21 +144,48 @@ def _attempted_at(conditions: tuple[Condition, ...]) -> int | None:
     )
 
 
-def _usage(workload: kueue.QuotaWorkload) -> dict[FlavorResource, int]:
-    """What an admitted workload uses; an older form does not say how much, so its pods do."""
+def _done(workload: kueue.QuotaWorkload) -> Iterator[tuple[str, int]]:
+    """How many pods of each set have done their work."""
+    return ((item.name, item.count) for item in workload.status.reclaimable_pods if item.count)
+
+
+def pods_to_run(workload: kueue.QuotaWorkload, pod_sets: tuple[kueue.PodSet, ...]) -> tuple[kueue.PodSet, ...]:
+    """Its pod sets, without the pods that have done their work."""
+    done = dict(_done(workload))
+    if not done:
+        return pod_sets
+    return tuple(_without(item, done[item.name]) if item.name in done else item for item in pod_sets)
+
+
+def _without(pod_set: kueue.PodSet, done: int) -> kueue.PodSet:
+    count = max(0, pod_set.count - done)
+    least = None if pod_set.min_count is None else min(pod_set.min_count, count) or None
+    return replace(pod_set, count=count, min_count=least)
+
+
+def _usage(workload: kueue.QuotaWorkload, to_run: Iterable[kueue.PodSet]) -> dict[FlavorResource, int]:
+    """What an admitted workload uses: as much as it was given, but nothing for pods that have done their work."""
     usage: dict[FlavorResource, int] = {}
     admission = workload.status.admission
-    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    whole = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    left = {pod_set.name: pod_set.count for pod_set in to_run}
     for assignment in admission.pod_set_assignments if admission else ():
-        amounts: Resources = assignment.resource_usage
-        pod_set = pod_sets.get(assignment.name)
-        if not amounts and pod_set is not None:
-            count = pod_set.count if assignment.count is None else assignment.count
-            amounts = pod_requests(pod_set.template.spec) * count
+        amounts = _given(assignment, whole.get(assignment.name), left.get(assignment.name))
         for resource, flavor in assignment.flavors.items():
             key = (flavor, resource)
             usage[key] = usage.get(key, 0) + amounts.of(resource)
     return usage
+
+
+def _given(assignment: kueue.PodSetAssignment, pod_set: kueue.PodSet | None, left: int | None) -> Resources:
+    """An older form does not say how much, so the pods do."""
+    if pod_set is None:
+        return assignment.resource_usage
+    count = pod_set.count if assignment.count is None else assignment.count
+    amounts = assignment.resource_usage or pod_requests(pod_set.template.spec) * count
+    if left is None or left >= count:
+        return amounts
+    return Resources({name: units // count * left for name, units in amounts.items()})
 
 
 class CandidateOrder:

@@ -15,16 +15,17 @@ from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.kueue_annotations import boost, cost_milestones
 from reprieve.manifests.kueue_topology import Topology
-from reprieve.manifests.meta import find_condition
+from reprieve.manifests.limits import LimitRange, RuntimeClass, UnsaidRequests
+from reprieve.manifests.meta import find_condition, is_true
 from reprieve.manifests.scheduling import PriorityClass
-from reprieve.model.names import Key
+from reprieve.model.names import Key, UnitName
 from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.census import Census
 from reprieve.policies.quota.queue_specs import as_written, default_costs
 from reprieve.policies.quota.repetition import hash_of
 from reprieve.policies.quota.rules import LongRunners
 from reprieve.policies.quota.topology import TopologyLedger
-from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
+from reprieve.policies.quota.workloads import CHECKED, NOT_READY, CandidateOrder, WorkloadFacts, backs_off, head_order
 from reprieve.world import World, microseconds
 
 _DIGESTS = 2**64
@@ -34,6 +35,9 @@ _STRUCTURE = (
     kueue.ResourceFlavor,
     Topology,
     kueue.LocalQueue,
+    kueue.AdmissionCheck,
+    LimitRange,
+    RuntimeClass,
     kueue.WorkloadPriorityClass,
     PriorityClass,
     Namespace,
@@ -85,6 +89,8 @@ class QuotaWorld:
         self.specs: dict[str, kueue.ClusterQueueSpec] = {}
         self.queues: dict[str, QuotaNode] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
+        self.checks: dict[str, kueue.AdmissionCheck] = {item.name: item for item in world.all(kueue.AdmissionCheck)}
+        self._unsaid = UnsaidRequests(world.all(LimitRange), world.all(RuntimeClass))
         self._stamps: dict[QuotaNode, int] = {}
         self._members: dict[QuotaNode, int] = {}
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
@@ -96,8 +102,9 @@ class QuotaWorld:
         """Where the pods of flavors with a topology have room; None: no flavor has one."""
         self._costs = default_costs(world)
         self._plant()
-        self.closed = {name for name, spec in self.specs.items() if not self._open(spec)}
-        """Queues that are stopped or name a flavor that is not there: they admit nobody and give nobody."""
+        self.closed = {queue.name for queue in world.all(kueue.ClusterQueue) if not self._open(queue)}
+        """Queues that are deleted or stopped, or name a flavor or a check that is not there: they admit nobody and give
+        nobody."""
         self.admitted: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.waiting: dict[str, list[WorkloadFacts]] = {name: [] for name in self.queues}
         self.stranded: list[WorkloadFacts] = []
@@ -124,7 +131,12 @@ class QuotaWorld:
         for node in {id(node.root): node.root for node in (*self.queues.values(), *cohorts.values())}.values():
             settle(node)
 
-    def _open(self, spec: kueue.ClusterQueueSpec) -> bool:
+    def _open(self, queue: kueue.ClusterQueue) -> bool:
+        spec = queue.spec
+        if queue.metadata.deletion_timestamp is not None:
+            return False
+        if any(rule.name not in self.checks or not self.checks[rule.name].active for rule in spec.checks()):
+            return False
         named = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
         there = spec.stop_policy == "None" and all(name in self.flavors for name in named)
         return there and not self.missing_topologies(named)
@@ -279,7 +291,28 @@ class QuotaWorld:
         costs = cost_milestones(workload)
         if self._costs and not costs:
             costs = self._costs.get((workload.namespace, workload.spec.queue_name), ())
-        return WorkloadFacts(workload, self._priority(workload), more, queue, self.world.created(workload), costs)
+        created = self.world.created(workload)
+        pod_sets = self._asked_for(workload) if self._unsaid else None
+        return WorkloadFacts(workload, self._priority(workload), more, queue, created, costs, self._anew, pod_sets)
+
+    def _asked_for(self, workload: kueue.QuotaWorkload) -> tuple[kueue.PodSet, ...]:
+        """Its pod sets with the defaults of its namespace, and the overhead of the runtime classes that they name."""
+        said, replace = self._unsaid.said, msgspec.structs.replace
+        return tuple(
+            replace(item, template=replace(item.template, spec=said(item.template.spec, workload.namespace)))
+            for item in workload.spec.pod_sets
+        )
+
+    @property
+    def _anew(self) -> tuple[str, ...]:
+        """Who was evicted for one of these reasons is put in order by when that was, and not by its creation."""
+        strategy = self.settings.wait_for_pods_ready.requeuing_strategy
+        return (CHECKED, NOT_READY) if strategy.timestamp == "Eviction" else (CHECKED,)
+
+    def not_ready(self) -> list[UnitName]:
+        """Who has quota, and not all of its pods are ready."""
+        holding = (facts for queue in self.admitted.values() for facts in queue)
+        return [facts.unit for facts in holding if not is_true(facts.workload.status.conditions, "PodsReady")]
 
     def carried(self) -> Iterator[kueue.QuotaWorkload]:
         """Workloads that only name a class, with what it says now."""

@@ -1,7 +1,8 @@
 """What a decision does to quota workloads: admission and eviction, in their status; Jobs follow their workloads.
 
 1. Admission is one write: the queue, the flavors and amounts of every pod set, QuotaReserved and Admitted. It is
-   refused when the workload has changed since the decision.
+   refused when the workload has changed since the decision. Where the queue has admission checks for it, it is not
+   admitted yet: they are listed, and somebody else admits it when all of them are ready.
 2. For a preemption the hold comes first, on the preemptor; then every victim: Evicted and Preempted in one write, which
    done twice is done once. Its quota stays taken until its pods are seen to be gone; somebody else clears it then.
 3. A victim that asked to be ended when it is preempted is made inactive as well: it does not come back.
@@ -16,11 +17,12 @@ from typing import Any, NamedTuple
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
 from reprieve.engine.quota_tree import QuotaNode
-from reprieve.manifests.kinds import QUOTA_WORKLOADS
+from reprieve.manifests.kinds import CLUSTER_QUEUES, QUOTA_WORKLOADS
 from reprieve.manifests.kueue_topology import assignment_data
 from reprieve.model.conditions import Said, condition_of, conditions_of, has_condition, with_conditions
 from reprieve.model.names import key_of, parts_of
 from reprieve.model.resources import print_amount
+from reprieve.policies.quota.checks import checks_for, with_checks
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.assuming import AssumedObjects
@@ -68,23 +70,35 @@ class QuotaEffects:
         """Give a workload its quota."""
         terms: Terms = plan.terms
         record = self._known(plan.preemptor)
-        message = loop.admitted(plan.preemptor, terms.queue.name)
+        checks = self._checks(terms)
+        message = (loop.has_quota if checks else loop.admitted)(plan.preemptor, terms.queue.name)
+        unsatisfied = "False", "UnsatisfiedChecks", loop.waits_for_checks(checks)
         conditions = {
             "QuotaReserved": ("True", "QuotaReserved", message),
-            "Admitted": ("True", "Admitted", message),
+            "Admitted": unsatisfied if checks else ("True", "Admitted", message),
             "Evicted": ("False", "QuotaReserved", message),
             "Preempted": ("False", "QuotaReserved", message),
+            _BLOCKED: ("False", "QuotaReserved", message),
         }
         status = {"admission": _admission(terms), "conditions": self._conditions(record, conditions, optional=_OVER)}
+        if checks:
+            status["admissionChecks"] = with_checks(record.data.get("status", {}), checks, self._context.clock())
+        told = "QuotaReserved" if checks else "Admitted"
 
         async def work() -> None:
             changed = await self._write_status(record, status)
-            await self._context.event(changed, "Normal", "Admitted", plan.message, decision=decision)
+            await self._context.event(changed, "Normal", told, plan.message, decision=decision)
             await self.let_go(changed)
 
         assumed = AssumedObjects(self._context)
         assumed.assume(record, {"status": status}, _has_quota)
         return Act((plan.preemptor,), work, assumed, again=True)
+
+    def _checks(self, terms: Terms) -> list[str]:
+        """What else has to be looked at before a workload with this quota may run."""
+        queue = self._context.mirror.get(CLUSTER_QUEUES, terms.queue.name)
+        flavors = (item.flavor for _, _, item in terms.assignment)
+        return checks_for(queue.manifest.spec, flavors) if queue is not None else []
 
     def _preemption(self, plan: Plan, decision: int) -> Act:
         """Hold the decision, then tell everybody in the plan that they have to go; for so many pods of each set."""
@@ -177,7 +191,8 @@ class QuotaEffects:
 
     async def refuse(self, plan: Plan, decision: int = 0) -> None:
         """Say why a workload waits, and tell it where that is news."""
-        changed = await self.say_pending(plan.preemptor, plan.message, attempted=plan.terms.counts_from_now)
+        attempted, gated = plan.terms.counts_from_now, bool(plan.terms.gates)
+        changed = await self.say_pending(plan.preemptor, plan.message, attempted=attempted, gated=gated)
         if changed is not None and plan.outcome != "Preempt":
             await self._context.event(changed, "Warning", "Pending", plan.message, decision=decision)
 
@@ -191,17 +206,23 @@ class QuotaEffects:
         known = condition_of(record.data, "QuotaReserved") if record is not None else {}
         return record is not None and (known.get("status"), known.get("message")) != ("False", message)
 
-    async def say_pending(self, unit: str, message: str, *, attempted: bool = False) -> Record | None:
+    async def say_pending(
+        self, unit: str, message: str, *, attempted: bool = False, gated: bool = False
+    ) -> Record | None:
         """Set the condition; nothing is written when it says the same already. `attempted`: it had its turn, and the
-        first time that it had is counted from."""
+        first time that it had is counted from. `gated`: closed gates keep it from preempting."""
         record = self._find(unit)
         first = attempted and record is not None and not condition_of(record.data, "Admitted")
         if record is None or not (first or self.is_news(unit, message)):
             return None
-        conditions: dict[str, Said] = {"QuotaReserved": ("False", "Pending", message)}
+        conditions: dict[str, Said] = {
+            "QuotaReserved": ("False", "Pending", message),
+            _BLOCKED: (str(gated), _GATED[gated], message),
+        }
         if first:
             conditions["Admitted"] = ("False", "NoReservation", message)
-        return await self._write_status(record, {"conditions": self._conditions(record, conditions)})
+        optional = () if gated else (_BLOCKED,)
+        return await self._write_status(record, {"conditions": self._conditions(record, conditions, optional=optional)})
 
     async def let_go(self, record: Record) -> bool:
         """A hold that is over must not be there when the workload waits again, for others."""
@@ -258,8 +279,12 @@ class QuotaEffects:
         return changed
 
 
-_OVER = ("Evicted", "Preempted")
+_BLOCKED = "BlockedOnPreemptionGates"
+_OVER = ("Evicted", "Preempted", _BLOCKED)
 """What is over once a workload is admitted again; one that never was evicted does not have them."""
+
+
+_GATED = {True: "PreemptionGated", False: "NotGated"}
 
 
 def _evicted(victim: HeldVictim) -> dict[str, Said]:

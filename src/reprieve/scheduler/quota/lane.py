@@ -6,7 +6,16 @@ turn, however often it was refused: what is inadmissible does not back off.
 
 from typing import NamedTuple
 
-from reprieve.manifests.kinds import NAMESPACES, NODES, PODS, PRIORITY_CLASSES, QUOTA_WORKLOADS
+from reprieve.manifests.kinds import (
+    ADMISSION_CHECKS,
+    LIMIT_RANGES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    QUOTA_WORKLOADS,
+    RUNTIME_CLASSES,
+)
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.kueue_topology import TAS_LABEL
 from reprieve.manifests.meta import find_condition
@@ -19,7 +28,11 @@ from reprieve.scheduler.quota.metrics import QuotaCounts
 from reprieve.scheduler.quota.resume import resume
 from reprieve.scheduler.quota.turn import CYCLE, AdmitWorkloads, most_important
 from reprieve.stores.records import Record
+from reprieve.stores.writing import is_leaving
 from reprieve.texts import events as loop
+
+_OTHERS = (PRIORITY_CLASSES, NAMESPACES, ADMISSION_CHECKS, LIMIT_RANGES, RUNTIME_CLASSES)
+"""Whatever changes about one of these may change what a cycle comes to."""
 
 
 class QuotaLane(Lane):
@@ -53,7 +66,7 @@ class QuotaLane(Lane):
         if seen.resource == QUOTA_WORKLOADS:
             self._workload(seen)
         elif (
-            seen.resource in (PRIORITY_CLASSES, NAMESPACES)
+            seen.resource in _OTHERS
             or (seen.resource.group == QUOTA_WORKLOADS.group and spec_of(seen.old) != spec_of(seen.new))
             or self._moves_places(seen)
         ):
@@ -102,6 +115,11 @@ class QuotaState(NamedTuple):
     """Its spec, and what annotations say beside it."""
     requeued_at: object = None
     admission: object = None
+    done: object = ()
+    """How many of its pods have done their work."""
+    ready: bool = False
+    gates: object = ()
+    """Which of its preemption gates are open."""
 
 
 NOTHING = QuotaState()
@@ -121,6 +139,9 @@ def state_of(record: Record | None) -> QuotaState:
         asks=(workload.spec, workload.metadata.annotations),
         requeued_at=again.requeue_at if again is not None else None,
         admission=admission,
+        done=workload.status.reclaimable_pods,
+        ready=_is(workload, "PodsReady"),
+        gates=workload.status.preemption_gates,
     )
 
 
@@ -137,4 +158,7 @@ def _on_node(pod: Record | None) -> str:
 
 
 def spec_of(record: Record | None) -> object:
-    return None if record is None else {k: v for k, v in record.data.items() if k not in ("metadata", "status")}
+    """All of a queue or a flavor that counts; one that is deleted, and kept as long as it is in use, admits nobody."""
+    if record is None:
+        return None
+    return is_leaving(record), {k: v for k, v in record.data.items() if k not in ("metadata", "status")}

@@ -27,6 +27,7 @@ Rules = Callable[[LoadedObject], Iterable[Finding]]
 _IN_TREES = (kinds.COHORTS, kinds.COMPOSITE_POD_GROUPS)
 LOOKED_AT = (
     *(kinds.PRIORITY_CLASSES, kinds.RESOURCE_FLAVORS, kinds.CLUSTER_QUEUES, kinds.WORKLOAD_PRIORITY_CLASSES),
+    *(kinds.ADMISSION_CHECKS, kinds.LIMIT_RANGES, kinds.RUNTIME_CLASSES),
     *_IN_TREES,
 )
 """What rules look at besides the object itself; the rest need not be remembered twice."""

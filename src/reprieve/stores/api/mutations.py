@@ -8,14 +8,15 @@ from typing import Any
 from reprieve.manifests.admission import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority
 from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS, WORKLOADS
-from reprieve.manifests.kueue import QUEUE_NAME_LABEL
+from reprieve.manifests.kueue import ADMISSION_GATE, PRIORITY_CLASS_LABEL, QUEUE_NAME_LABEL
+from reprieve.manifests.limits import UnsaidRequests
 from reprieve.manifests.priorities import recorded_priorities
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import Workload
+from reprieve.model.resources import print_amount
 from reprieve.stores.errors import not_admitted
 
 Data = dict[str, Any]
-ADMISSION_GATE = "kueue.x-k8s.io/admission"
 
 
 def hold_job(job: Data) -> bool:
@@ -27,11 +28,23 @@ def hold_job(job: Data) -> bool:
     return True
 
 
+def queue_pods(deployment: Data) -> bool:
+    """The pods of a Deployment in a queue are in that queue, each with a workload of its own."""
+    if not _queued(deployment) or not isinstance(deployment.get("spec", {}).get("template"), dict):
+        return False
+    labels = deployment["metadata"]["labels"]
+    said = {name: labels[name] for name in (QUEUE_NAME_LABEL, PRIORITY_CLASS_LABEL) if name in labels}
+    metadata = deployment["spec"]["template"].setdefault("metadata", {})
+    before = metadata.get("labels") or {}
+    metadata["labels"] = {**before, **said}
+    return bool(metadata["labels"] != before)
+
+
 def hold_pod(pod: Data) -> bool:
-    """A pod of its own in a queue waits behind a gate; a pod that a controller makes waits with its owner."""
+    """A pod in a queue waits behind a gate; the pod of a Job waits with its owner."""
     spec = pod.get("spec", {})
     gates = spec.get("schedulingGates", [])
-    if not _queued(pod) or _controlled(pod) or spec.get("nodeName"):
+    if not _queued(pod) or _of_job(pod) or spec.get("nodeName"):
         return False
     if any(gate.get("name") == ADMISSION_GATE for gate in gates):
         return False
@@ -46,6 +59,8 @@ def mutate(data: Data) -> bool:
             return hold_job(data)
         case "v1", "Pod":
             return hold_pod(data)
+        case "apps/v1", "Deployment":
+            return queue_pods(data)
     return False
 
 
@@ -53,8 +68,26 @@ def _queued(data: Data) -> bool:
     return bool(data["metadata"].get("labels", {}).get(QUEUE_NAME_LABEL))
 
 
-def _controlled(data: Data) -> bool:
-    return any(owner.get("controller") for owner in data["metadata"].get("ownerReferences", []))
+def _of_job(data: Data) -> bool:
+    owners = data["metadata"].get("ownerReferences", [])
+    return any(owner.get("controller") and owner.get("kind") == "Job" for owner in owners)
+
+
+def ask_for_unsaid(pod: Data, neighbours: Neighbours) -> None:
+    """A new pod asks for what its namespace and its runtime class have it ask for."""
+    unsaid = UnsaidRequests(neighbours.all("LimitRange"), neighbours.all("RuntimeClass"))
+    if not unsaid:
+        return
+    spec, requests = pod["spec"], unsaid.of_containers(pod["metadata"]["namespace"])
+    for container in (*spec.get("containers", ()), *spec.get("initContainers", ())) if requests else ():
+        resources = container.setdefault("resources", {})
+        said = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+        missing = {name: print_amount(name, units) for name, units in requests.items() if name not in said}
+        if missing:
+            resources["requests"] = {**missing, **said}
+    overhead = unsaid.overhead_of(spec.get("runtimeClassName") or "")
+    if overhead and not spec.get("overhead"):
+        spec["overhead"] = {name: print_amount(name, units) for name, units in overhead.items()}
 
 
 HAVE_PRIORITIES = (PODS, POD_GROUPS, COMPOSITE_POD_GROUPS)

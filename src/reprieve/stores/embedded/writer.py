@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from reprieve.manifests.conversion import convert, keep_unsaid
-from reprieve.manifests.kinds import NAMESPACES, PODS, PRIORITY_CLASSES, WORKLOADS
+from reprieve.manifests.kinds import DEPLOYMENTS, NAMESPACES, PODS, PRIORITY_CLASSES, WORKLOADS
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
@@ -19,9 +19,11 @@ from reprieve.stores.api.immutable_fields import check_update
 from reprieve.stores.api.incoming import Data, Identities, decode, encode
 from reprieve.stores.api.mutations import (
     HAVE_PRIORITIES,
+    ask_for_unsaid,
     keep_priority,
     keep_recorded,
     mutate,
+    queue_pods,
     record_priorities,
     resolve_priority,
 )
@@ -100,6 +102,8 @@ class Writer:
         """A new object with all that users need not say; `wrong` is what is known to be so already."""
         typed = self._admission.read_new(resource, new, wrong)
         mutate(new)
+        if resource is PODS:
+            ask_for_unsaid(new, self._admission.neighbours)
         fill_in(resource, new, typed.written)
         if resource in HAVE_PRIORITIES:
             resolve_priority(resource, new, typed.written.spec, self._admission.neighbours)
@@ -139,6 +143,8 @@ class Writer:
         keep_recorded(resource, new, before)
         if subresource != "status":
             keep_priority(resource, new, before)
+            if resource is DEPLOYMENTS:
+                queue_pods(new)
             fill_in(resource, new, read(resource, new).written)
             if new.get("spec") != before.get("spec"):
                 # What was made before a default existed has it too, so that nobody is taken for having set it.

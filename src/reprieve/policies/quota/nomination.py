@@ -42,7 +42,7 @@ class Nominator:
 
     def _assign(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination:
         assignment = assigner.assign(sizes, self._view.forced)
-        assignment = with_topology(self._view.quota, self._view.facts.workload.spec.pod_sets, assignment)
+        assignment = with_topology(self._view.quota, self._view.facts.pod_sets, assignment)
         if not NO_FIT < assignment.mode < FIT:
             return Nomination(assignment)
         found = self._find(assignment.demand)

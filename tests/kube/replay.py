@@ -19,7 +19,6 @@ import reprieve
 from tests.kube.recorder import Write
 from tests.kube.scheduler_log import ATTEMPT, BEGINS, CHOSEN, NOMINATES, PREEMPTS, SEES, SKIPS, VICTIMS, Line
 
-
 SAME, EQUALS, OTHER = "the same", "among equals", "other"
 _OLDEST, _NEWEST = "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"
 Objects = list[Mapping[str, Any]]
@@ -145,6 +144,13 @@ class Replay:
             return SAME
         # Among equals kube-scheduler picks at random. Reprieve ends on age: its own choice must be one of these equals.
         return EQUALS if any(self._decides_so(attempt, _in_favour_of(attempt, each)) for each in views) else OTHER
+
+    def unseen(self, attempt: Attempt) -> int:
+        """How many of its own decisions it knew of, for which nothing was written yet when it began to decide."""
+        view = attempt.views[0]
+        last = {write.key[1]: write for write in self._pods[: view.known + 1]}
+        unwritten = [pod for pod, node in view.nominated if pod in last and _nominated(last[pod]) != node]
+        return len(view.assumed) + len(unwritten)
 
     def _decides_so(self, attempt: Attempt, objects: Objects) -> bool:
         unit = f"Pod/{self._namespace}/{attempt.pod}"

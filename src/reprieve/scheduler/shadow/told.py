@@ -1,6 +1,7 @@
 """For whom victims of another scheduler had to go, as it says so itself.
 
-kube-scheduler writes an event on each victim, `Preempted`, that is related to the preemptor or names its uid. Where
+kube-scheduler writes an event on each victim, `Preempted`, that is related to the preemptor or names its uid. It may
+write several on one victim: whoever decides while the end of a victim is on its way may need the same one to go. Where
 events may not be read, or are lost, nothing is known: then whose victim it is has to be guessed.
 """
 
@@ -31,7 +32,7 @@ class ToldVictims:
     """Follows the events of a store, and remembers the last victims."""
 
     def __init__(self) -> None:
-        self._preemptors: OrderedDict[str, list[str]] = OrderedDict()
+        self._preemptors: OrderedDict[str, dict[str, None]] = OrderedDict()
         self._watch: Watch | None = None
 
     async def follow(self, store: Store, signal: asyncio.Event) -> None:
@@ -53,13 +54,13 @@ class ToldVictims:
         self._watch = None
 
     def preemptors(self, victim: Record) -> list[str]:
-        """The uid of the preemptor of a pod; more than one, where only a message names some. Empty: nobody said."""
-        return self._preemptors.get(victim.uid, [])
+        """The uids of the preemptors of a pod, the first that said so first. Empty: nobody said."""
+        return list(self._preemptors.get(victim.uid, ()))
 
     def _take(self, records: Iterable[Record]) -> None:
         for record in records:
             victim = (record.data.get("involvedObject") or {}).get("uid")
             if record.data.get("reason") == PREEMPTED and victim and (named := uids_in(record.data)):
-                self._preemptors[victim] = named
+                self._preemptors.setdefault(victim, {}).update(dict.fromkeys(named))
         while len(self._preemptors) > _MOST:
             self._preemptors.popitem(last=False)

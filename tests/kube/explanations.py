@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tests.kube.replay import EQUALS, OTHER, Attempt, Replay
+from tests.kube.replay import EQUALS, OTHER, SAME, Attempt, Replay
 from tests.kube.rivals import Shadow
 
 AGREED = ("agreed", "placed")
@@ -57,12 +57,19 @@ class Explanations:
         there = [each for each in self._replay.attempts if (each.pod, each.node) == (one.pod, one.node)]
         there = [each for each in there if one.victims <= each.victims and each.preempts >= bool(one.victims)]
         if not there:
-            self.faults.append(f"kube-scheduler decided nothing of the kind: {one}")
-            return self.faults[-1]
+            return self._of_several(one)
         if any(self._verdicts[id(each)] == EQUALS for each in there):
             return "among equals: kube-scheduler picks at random"
         unseen = max(map(self._replay.unseen, there))
-        return f"time: over what kube-scheduler knew the answer is the same; {unseen} of its decisions were not written yet"
+        return f"time: over what kube-scheduler knew it is the same; {unseen} of its decisions were not written yet"
+
+    def _of_several(self, one: Compared) -> str:
+        """It may have decided more than once for a pod on one node, and have written nothing that tells so."""
+        there = [each for each in self.preemptions if (each.pod, each.node) == (one.pod, one.node)]
+        if len(there) > 1 and one.victims <= set().union(*(each.victims for each in there)):
+            return f"{len(there)} decisions taken for one: nothing was written in between"
+        self.faults.append(f"kube-scheduler decided nothing of the kind: {one}")
+        return self.faults[-1]
 
     def confirm(self, one: Compared) -> None:
         """What is called agreed must be so: kube-scheduler chose these victims, too."""
@@ -79,8 +86,6 @@ def explain(running: Shadow, replay: Replay) -> Explanations:
             found.confirm(one)
         elif one.result not in _NO_PREEMPTION:
             print(f"{one.pod}: {one.result}, {found.of(one)}")
-    same, equals = found.count("the same"), found.count(EQUALS)
-    print(
-        f"over what kube-scheduler knew, {same} of its {len(found.preemptions)} preemptions are the same, {equals} equal"
-    )
+    same, equals = found.count(SAME), found.count(EQUALS)
+    print(f"Over what kube-scheduler knew: {same} of {len(found.preemptions)} preemptions the same, {equals} equal.")
     return found

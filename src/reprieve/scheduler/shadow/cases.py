@@ -66,6 +66,8 @@ class Case:
         self._leaving = {unit for unit in self._own_victims if _is_leaving(nodes.world, unit)}
         self._there = _importance(nodes, {place, *plan.placement.values()})
         self.again = again
+        self.is_announced = True
+        """Whether what is written about the pod has told of this decision already."""
         self._priority = preemptor.priority
         self.nodes: dict[str, str] = {}
         self.promised: set[str] = set()

@@ -12,7 +12,8 @@ condition DisruptionTarget before they are deleted.
    moment, before or after. Where that comes to another answer than the own one, it may be the guess that is wrong: such
    a case is unclear. A victim may have to go for several units, who decided one after the other.
 4. A unit may choose another node, or more victims on its own one, because somebody took its place: these are decisions
-   of their own. That there was a second one shows in a victim that came to the node after the first.
+   of their own. On the same node a second one shows in what is written about the pod, which waits in other words than
+   before, or in a victim that came to the node after the first.
 5. A unit's case is closed when nothing more of it has come for a while: then both answers are compared.
 6. Where it cannot be known what was there before, because a pod is found decided on after watching was interrupted,
    nothing is compared: that is late. What was decided before anybody looked is nobody's business.
@@ -25,6 +26,7 @@ from contextlib import contextmanager
 from math import inf
 
 from reprieve.manifests.kinds import PODS
+from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import Clock
 from reprieve.model.names import Key, NameParts, parts_of, unit_name
@@ -117,6 +119,8 @@ class Observer:
         place = _place(new.manifest)
         if place and place != (_place(old.manifest) if old is not None else "") and self._mine(new.manifest):
             self._see_place(old, new, place, listed=listed)
+        elif old is not None and _tried_again(old.manifest, new.manifest):
+            self._see_attempt(new, place)
 
     def _mine(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self._names
@@ -134,7 +138,18 @@ class Observer:
         """Where a unit had chosen this node before the victim came there, it has decided once more."""
         earlier = [case for case in self._cases if case.may_have(mark) and not case.may_be_of_this_decision(mark)]
         for unit in {case.unit for case in earlier} - {case.unit for case in self._cases_with(mark)}:
-            self._open(parts_of(unit), mark.node, bound=False, again=True)
+            opened = self._open(parts_of(unit), mark.node, bound=False, again=True)
+            if opened is not None:
+                opened.is_announced = False
+
+    def _see_attempt(self, pod: Record, place: str) -> None:
+        """A pod that waits for a node has been tried again: whether more have to go there remains to be seen."""
+        known = self._case_of(pod.unit)
+        if known is None or not known.is_alone or not known.waits_on(place):
+            return
+        if known.is_announced:
+            self._open(parts_of(pod.unit), place, bound=False, again=True)
+        known.is_announced = True
 
     def _see_place(self, old: Record | None, new: Record, place: str, *, listed: bool) -> None:
         known = self._case_of(new.unit)
@@ -253,6 +268,12 @@ class Observer:
 def _apart(case: Case, mark: Mark) -> float:
     """Seconds between a nomination and a mark."""
     return abs(case.began - mark.at)
+
+
+def _tried_again(old: Pod, new: Pod) -> bool:
+    """Whether it still waits for the same node, and is said to do so for another reason."""
+    waits = [find_condition(pod.status.conditions, "PodScheduled") for pod in (old, new)]
+    return bool(_place(new)) and not new.spec.node_name and waits[0] != waits[1]
 
 
 def _place(pod: Pod) -> str:

@@ -6,15 +6,18 @@ events may not be read, or are lost, nothing is known: then whose victim it is h
 """
 
 import asyncio
+import logging
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reprieve.manifests.kinds import EVENTS
-from reprieve.stores.errors import Expired
+from reprieve.stores.errors import Expired, Forbidden
 from reprieve.stores.protocol import Store, Watch
 from reprieve.stores.records import Record
+
+_log = logging.getLogger(__name__)
 
 PREEMPTED = "Preempted"
 _ONLY = f"reason={PREEMPTED}"
@@ -34,9 +37,12 @@ class ToldVictims:
     def __init__(self) -> None:
         self._preemptors: OrderedDict[str, dict[str, None]] = OrderedDict()
         self._watch: Watch | None = None
+        self._may_read = True
 
     async def follow(self, store: Store, signal: asyncio.Event) -> None:
-        """Take in all that was said since."""
+        """Take in all that was said since. Events are a help: without the right to read them all else goes on."""
+        if not self._may_read:
+            return
         try:
             if self._watch is None:
                 found = await store.list(EVENTS, fields=_ONLY)
@@ -47,6 +53,10 @@ class ToldVictims:
         except Expired:
             self.close()
             signal.set()  # the next turn lists again
+        except Forbidden as error:
+            _log.warning("for whom victims have to go is guessed, because events may not be read: %s", error)
+            self.close()
+            self._may_read = False
 
     def close(self) -> None:
         if self._watch is not None:

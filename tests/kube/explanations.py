@@ -64,10 +64,10 @@ class Explanations:
         return f"time: over what kube-scheduler knew it is the same; {unseen} of its decisions were not written yet"
 
     def _of_several(self, one: Compared) -> str:
-        """It may have decided more than once for a pod on one node, and have written nothing that tells so."""
+        """It may have decided more than once for a pod on one node, and have written the same about it."""
         there = [each for each in self.preemptions if (each.pod, each.node) == (one.pod, one.node)]
         if len(there) > 1 and one.victims <= set().union(*(each.victims for each in there)):
-            return f"{len(there)} decisions taken for one: nothing was written in between"
+            return f"{len(there)} decisions on that node, taken for one"
         self.faults.append(f"kube-scheduler decided nothing of the kind: {one}")
         return self.faults[-1]
 

@@ -306,7 +306,8 @@ def test_who_leaves_for_somebody_else_makes_no_difference() -> None:
     assert preemptions(beside(story, acting=False)) == {"agreed": 2}
 
 
-def test_a_second_decision_on_the_same_node_is_one_of_its_own() -> None:
+@pytest.mark.parametrize("sign", ["nominated anew", "other words"])
+def test_a_second_decision_on_the_same_node_is_one_of_its_own(sign: str) -> None:
     """Somebody takes the place that `one` had made for itself; it is tried again, and one more has to go."""
 
     async def story(plane: Plane) -> None:
@@ -318,8 +319,13 @@ def test_a_second_decision_on_the_same_node_is_one_of_its_own() -> None:
         await plane.pod("thief", cpu="1", priority="high")
         await plane.store.bind("thief", "default", "n1")
         await plane.passes(0.2)
-        waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "1 more has to go"}
-        await status(plane, "one", conditions=[waits])
+        if sign == "nominated anew":
+            await status(plane, "one", nominatedNodeName=None)
+            await plane.passes(0.1)
+            await status(plane, "one", nominatedNodeName="n1")
+        else:
+            waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "1 more must go"}
+            await status(plane, "one", conditions=[waits])
         await mark(plane, "b")
         await said(plane, "one", there["b"])
         await plane.passes(10)

@@ -12,8 +12,8 @@ condition DisruptionTarget before they are deleted.
    moment, before or after. Where that comes to another answer than the own one, it may be the guess that is wrong: such
    a case is unclear. A victim may have to go for several units, who decided one after the other.
 4. A unit may choose another node, or more victims on its own one, because somebody took its place: these are decisions
-   of their own. On the same node a second one shows in what is written about the pod, which waits in other words than
-   before, or in a victim that came to the node after the first.
+   of their own. On the same node a second one shows in what is written about the pod, which is nominated anew or waits
+   in other words than before, or in a victim that came to the node after the first. Else the two are taken for one.
 5. A unit's case is closed when nothing more of it has come for a while: then both answers are compared.
 6. Where it cannot be known what was there before, because a pod is found decided on after watching was interrupted,
    nothing is compared: that is late. What was decided before anybody looked is nobody's business.
@@ -154,7 +154,9 @@ class Observer:
     def _see_place(self, old: Record | None, new: Record, place: str, *, listed: bool) -> None:
         known = self._case_of(new.unit)
         bound = bool(new.manifest.spec.node_name)
-        if known is not None and (known.nodes.get(new.unit) == place or not known.is_alone):
+        if known is not None and known.is_alone and known.waits_on(place) and not bound:
+            self._open(parts_of(new.unit), place, bound=False, again=True)  # it had lost its nomination meanwhile
+        elif known is not None and (known.nodes.get(new.unit) == place or not known.is_alone):
             known.place(new.unit, place, self._elapsed(), bound=bound)
         elif listed:
             if self._began:

@@ -55,7 +55,7 @@ class Explanations:
     def of(self, one: Compared) -> str:
         """Why the two answers are not the same, in a sentence; it is a fault where kube-scheduler did nothing of it."""
         there = [each for each in self._replay.attempts if (each.pod, each.node) == (one.pod, one.node)]
-        there = [each for each in there if one.victims <= each.victims and each.preempts >= bool(one.victims)]
+        there = [each for each in there if one.victims == each.told]
         if not there:
             return self._of_several(one)
         if any(self._verdicts[id(each)] == EQUALS for each in there):
@@ -66,7 +66,7 @@ class Explanations:
     def _of_several(self, one: Compared) -> str:
         """It may have decided more than once for a pod on one node, and have written the same about it."""
         there = [each for each in self.preemptions if (each.pod, each.node) == (one.pod, one.node)]
-        if len(there) > 1 and one.victims <= set().union(*(each.victims for each in there)):
+        if len(there) > 1 and one.victims == set().union(*(each.told for each in there)):
             return f"{len(there)} decisions on that node, taken for one"
         self.faults.append(f"kube-scheduler decided nothing of the kind: {one}")
         return self.faults[-1]

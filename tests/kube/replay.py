@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import reprieve
 from tests.kube.recorder import Write
-from tests.kube.scheduler_log import ATTEMPT, BEGINS, CHOSEN, NOMINATES, PREEMPTS, SEES, SKIPS, VICTIMS, Line
+from tests.kube.scheduler_log import ATTEMPT, BEGINS, CHOSEN, NOMINATES, PREEMPTS, SEES, SKIPS, TELLS, VICTIMS, Line
 
 SAME, EQUALS, OTHER = "the same", "among equals", "other"
 _OLDEST, _NEWEST = "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"
@@ -42,6 +42,8 @@ class Attempt:
     node: str = ""
     preempts: bool = False
     victims: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    """Those of them that did not leave already."""
     announced: int = 0
     """So many victims, of whom it may not have told all yet."""
 
@@ -80,7 +82,7 @@ class Replay:
         elif line.says == BEGINS:
             self._attempts_at(line)[-1].announced = int(line.fields["numVictims"])
         elif line.says in VICTIMS:
-            self._attempt_with(line).victims.add(line.name(VICTIMS[line.says]))
+            self._take_victim(self._attempt_with(line), line)
         if self._current is not None and self._current.views[-1] != self._view:
             self._current.views.append(self._view)
 
@@ -125,6 +127,12 @@ class Replay:
             attempt.node = line.fields["chosenNode"]
             self._assumed[pod] = attempt.node
             self._nominated.pop(pod, None)
+
+    def _take_victim(self, attempt: Attempt, line: Line) -> None:
+        victim = line.name(VICTIMS[line.says])
+        attempt.victims.add(victim)
+        if line.says == TELLS:
+            attempt.told.add(victim)
 
     def _attempts_at(self, line: Line) -> list[Attempt]:
         return self._preempting[line.name("preemptor"), line.fields["node"]]

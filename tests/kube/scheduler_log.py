@@ -25,8 +25,9 @@ SEES = frozenset(
         "Delete event for scheduled pod",
     }
 )
+TELLS = "Preemptor Pod preempted victim Pod"
 VICTIMS = {
-    "Preemptor Pod preempted victim Pod": "victim",
+    TELLS: "victim",
     "Victim Pod is already deleted": "victim",
     SKIPS: "victim",
     "Preemptor preempted a waiting pod": "waitingPod",

@@ -104,7 +104,7 @@ class Case:
 
     def may_be_of_this_decision(self, mark: Mark) -> bool:
         """Who came later than the decision was made must go because of another one. A group may wait on many nodes."""
-        return not self.is_alone or mark.unit in self._there
+        return not self.is_alone or (mark.unit in self._there and not (self.again and mark.at < self.began))
 
     def compared(self, marks: Iterable[Mark]) -> Comparison:
         """`marks`: the victims that are this unit's."""

@@ -187,6 +187,8 @@ class Observer:
             if preemptor is None:
                 return None
             plan = self._policies.decide(preemptor, microseconds(self._clock()))
+            if again and plan.outcome == "Wait":
+                return None  # it waits for those who have been told, and so does the other one
             case = Case(preemptor, plan, self._policies.nodes, self._elapsed(), place=place, again=again)
         if not again:
             self._contest(case, place)

@@ -1,5 +1,8 @@
 """Beside the real kube-scheduler, with all nodes looked at: who of the two decides how, over random preemptions.
 
+What differs is decided again over what kube-scheduler knew, as its own log and the server's writes tell: that must come
+to its answer, or to one of its equals.
+
 `REPRIEVE_RIVALRY=300` makes it some hundred preemptions.
 """
 
@@ -20,8 +23,12 @@ from tests.cli.running import call, until
 from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
 from tests.kube.conftest import MakeNode
+from tests.kube.explanations import explain
 from tests.kube.read_only import Onlooker, onlooker
+from tests.kube.recorder import Recorder
+from tests.kube.replay import Replay
 from tests.kube.rivals import ALL_NODES, Rivals, Shadow, shadow
+from tests.kube.scheduler_log import VERBOSE, lines
 
 PREEMPTORS = int(os.environ.get("REPRIEVE_RIVALRY", "40"))
 IN_ONE_WORLD = 40
@@ -45,8 +52,20 @@ def counts(running: Shadow) -> Counter[str]:
 
 
 @pytest.fixture
-def rivals(working_kube: Cluster, admin: KubeClient, namespace: str, make_node: MakeNode) -> Rivals:
-    working_kube.start_scheduler(ALL_NODES)
+def recorder(admin: KubeClient, namespace: str) -> Iterator[Recorder]:
+    with Recorder(admin, namespace) as recorder:
+        yield recorder
+
+
+@pytest.fixture
+def rivals(
+    working_kube: Cluster,
+    admin: KubeClient,
+    namespace: str,
+    make_node: MakeNode,
+    recorder: Recorder,  # noqa: ARG001 - it sees all from the beginning
+) -> Rivals:
+    working_kube.start_scheduler(ALL_NODES, [VERBOSE])
     working_kube.start_kwok(stop_after_ms=100)
     seed = int(os.environ.get("REPRIEVE_SEED", "0")) or random.randrange(10**6)  # noqa: S311
     print(f"REPRIEVE_SEED={seed}")
@@ -63,7 +82,7 @@ def watched(kube: Cluster, admin: KubeClient, directory: Path) -> Iterator[tuple
 
 
 def test_it_decides_as_kube_scheduler_does(
-    rivals: Rivals, working_kube: Cluster, admin: KubeClient, tmp_path: Path
+    rivals: Rivals, working_kube: Cluster, admin: KubeClient, namespace: str, recorder: Recorder, tmp_path: Path
 ) -> None:
     """One after the other, so that both see the same: what differs then is chance among equals, or a mistake."""
     with watched(working_kube, admin, tmp_path) as (running, reader):
@@ -76,11 +95,12 @@ def test_it_decides_as_kube_scheduler_does(
         assert preemptions >= PREEMPTORS // 4
         assert preemptions + found["unclear"] >= len(rivals.victims()) * 0.9, "what the other one did is seen"
         assert found["agreed"] + sum(found[each] for each in EQUALS) == preemptions
+        assert explain(running, replayed(working_kube, namespace, recorder)).faults == []
 
 
 @pytest.mark.skipif("REPRIEVE_RIVALRY" not in os.environ, reason="it takes long: set REPRIEVE_RIVALRY=300")
 def test_in_bursts_time_makes_the_difference(
-    rivals: Rivals, working_kube: Cluster, admin: KubeClient, tmp_path: Path
+    rivals: Rivals, working_kube: Cluster, admin: KubeClient, namespace: str, recorder: Recorder, tmp_path: Path
 ) -> None:
     """Several at once: kube-scheduler knows what it has decided before anybody else can see it."""
     with watched(working_kube, admin, tmp_path) as (running, reader):
@@ -93,7 +113,15 @@ def test_in_bursts_time_makes_the_difference(
             rivals.settle()
         found = reported(running, reader)
         preemptions = sum(found[each] for each in PREEMPTIONS)
+        explained = explain(running, replayed(working_kube, namespace, recorder))
+        assert explained.faults == []
+        assert len(explained.preemptions) >= PREEMPTORS // 2
         assert found["agreed"] + sum(found[each] for each in EQUALS) >= preemptions * 0.8
+
+
+def replayed(kube: Cluster, namespace: str, recorder: Recorder) -> Replay:
+    log = (kube.directory / "kube-scheduler.log").read_text().splitlines()
+    return Replay(namespace, recorder.writes, lines(log, namespace))
 
 
 def reported(running: Shadow, reader: Onlooker) -> Counter[str]:

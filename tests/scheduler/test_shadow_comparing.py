@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -10,12 +11,17 @@ from typing import Any
 import pytest
 
 from reprieve.agents.hollow.nodes import HollowAgent
-from reprieve.manifests.kinds import PODS
+from reprieve.manifests.kinds import EVENTS, PODS
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import Clock, run_virtually
 from reprieve.scheduler.history import History
 from reprieve.scheduler.loop import ALL_NAMES, Scheduler
 from reprieve.scheduler.metrics import Metrics
+from reprieve.scheduler.shadow import told as telling
+from reprieve.scheduler.shadow.told import ToldVictims
 from reprieve.stores.embedded.store import EmbeddedStore
+from reprieve.stores.errors import Forbidden
+from reprieve.stores.records import Listing, Record
 from tests.builders.pods import pod_group
 from tests.controllers.harness import running
 from tests.planes.running import SETTINGS, Plane, pod
@@ -29,7 +35,22 @@ class _Bare:
         self.store = store
 
 
-def beside(story: Story, *, acting: bool = True) -> dict[str, Any]:
+class _EventsForbidden:
+    """A store that lets nobody read events."""
+
+    def __init__(self, store: EmbeddedStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def list(self, resource: Resource, *more: Any, **named: Any) -> Listing:
+        if resource == EVENTS:
+            raise Forbidden("events is forbidden")
+        return await self._store.list(resource, *more, **named)
+
+
+def beside(story: Story, *, acting: bool = True, reads_events: bool = True) -> dict[str, Any]:
     """What a shadow tells after a story, with a scheduler that acts beside it or with none."""
     told: dict[str, Any] = {}
 
@@ -37,8 +58,9 @@ def beside(story: Story, *, acting: bool = True) -> dict[str, Any]:
         store = EmbeddedStore.open(":memory:", clock, seed=1)
         histories = [History(":memory:", clock) for _ in range(2)]
         metrics = Metrics()
+        seen: Any = store if reads_events else _EventsForbidden(store)
         watching = Scheduler(
-            store, clock, SETTINGS, histories[0], metrics=metrics, names=("default-scheduler",), shadow=True
+            seen, clock, SETTINGS, histories[0], metrics=metrics, names=("default-scheduler",), shadow=True
         )
         other = [Scheduler(store, clock, SETTINGS, histories[1], names=ALL_NAMES)] if acting else []
         try:
@@ -171,6 +193,181 @@ def test_a_pod_of_another_scheduler_is_not_looked_at() -> None:
 
     told = beside(story, acting=False)
     assert results(told)["placed"] + results(told)["not_placed"] + results(told)["preempted"] == 0
+
+
+# For whom victims have to go
+
+
+async def said(plane: Plane, preemptor: str, victim: Record, *, related: bool = True) -> None:
+    """As kube-scheduler says it: an event on the victim that is related to its preemptor, or names its uid."""
+    uid = (await plane.record(preemptor)).uid
+    about = {"kind": "Pod", "namespace": "default", "name": victim.name, "uid": victim.uid}
+    event = {
+        "metadata": {"name": f"{victim.name}.{preemptor}", "namespace": "default"},
+        "involvedObject": about,
+        "reason": "Preempted",
+        "message": f"Preempted by pod {uid} on node n1",
+        **({"related": {"kind": "Pod", "uid": uid}} if related else {}),
+    }
+    await plane.store.create(EVENTS, event)
+
+
+async def crowded(plane: Plane, *priorities: str) -> dict[str, Record]:
+    """One node that is full of pods of one cpu, the oldest first: `a`, `b`, and so on."""
+    await classes(plane)
+    await plane.node("n1", cpu=str(len(priorities)))
+    for name, priority in zip("abcd", priorities, strict=False):
+        await plane.pod(name, cpu="1", priority=priority)
+        await plane.store.bind(name, "default", "n1")
+        await plane.passes(2)
+    return {name: await plane.record(name) for name in "abcd"[: len(priorities)]}
+
+
+def preemptions(told: dict[str, Any]) -> Counter[str]:
+    """Without those who got a place for nothing."""
+    return Counter({result: count for result, count in results(told).items() if not result.startswith("placed")})
+
+
+async def nominated(plane: Plane, name: str, cpu: str = "1") -> None:
+    await plane.pod(name, cpu=cpu, priority="high")
+    await plane.passes(0.2)
+    await status(plane, name, nominatedNodeName="n1")
+
+
+def two_at_once(whose: dict[str, list[str]], *, related: bool = True) -> Story:
+    """Two are nominated to one node; `whose`: the victims of each, as events say."""
+
+    async def story(plane: Plane) -> None:
+        there = await crowded(plane, "low", "low")
+        for name in ("one", "two"):
+            await nominated(plane, name)
+        for victim in "ba":
+            await mark(plane, victim)
+        for name, victims in whose.items():
+            for victim in victims:
+                await said(plane, name, there[victim], related=related)
+        await plane.passes(10)
+
+    return story
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_whose_victims_are_whose_is_taken_from_events(related: bool) -> None:
+    """`b`, the younger one, goes for the one who came first. The nearest moment alone would give both to `two`."""
+    told = beside(two_at_once({"one": ["b"], "two": ["a"]}, related=related), acting=False)
+    assert preemptions(told) == {"agreed": 2}
+
+
+def test_other_victims_are_told_as_such_when_events_say_whose_they_are() -> None:
+    told = beside(two_at_once({"one": ["a"], "two": ["b"]}), acting=False)
+    assert preemptions(told) == {"other_victims": 1, "agreed": 1}
+    (other,) = told["disagreements"]
+    assert other["unit"] == "Pod/default/one"
+    assert (other["other"]["victims"], other["own"]["victims"]) == (["Pod/default/a"], ["Pod/default/b"])
+
+
+@pytest.mark.parametrize("reads_events", [True, False])
+def test_without_events_it_is_unclear_whose_victims_are_whose(reads_events: bool) -> None:
+    """There are none, or nobody may read them: both are as good as each other, and all else goes on."""
+    whose = {} if reads_events else {"one": ["b"], "two": ["a"]}
+    assert results(beside(two_at_once(whose), acting=False, reads_events=reads_events))["unclear"] > 0
+
+
+def test_one_victim_may_have_to_go_for_two() -> None:
+    """Who decides while a victim's end is on its way may count on the same one; then both name it."""
+
+    async def story(plane: Plane) -> None:
+        there = await crowded(plane, "low", "low", "low")
+        await nominated(plane, "one")
+        await mark(plane, "c")
+        await said(plane, "one", there["c"])
+        await nominated(plane, "two", cpu="2")
+        for victim in "abc":
+            if victim != "c":
+                await mark(plane, victim)
+            await said(plane, "two", there[victim])
+        await plane.passes(10)
+
+    assert preemptions(beside(story, acting=False)) == {"agreed": 2}
+
+
+def test_who_leaves_for_somebody_else_makes_no_difference() -> None:
+    """`two` needs `b` and `c` to go; of `c` nothing is said, because that one was gone for `one` when its turn came."""
+
+    async def story(plane: Plane) -> None:
+        there = await crowded(plane, "low", "low", "low")
+        await nominated(plane, "two", cpu="2")
+        await nominated(plane, "one")
+        for victim, preemptor in (("c", "one"), ("b", "two"), ("a", "one")):
+            await mark(plane, victim)
+            await said(plane, preemptor, there[victim])
+        await plane.passes(10)
+
+    assert preemptions(beside(story, acting=False)) == {"agreed": 2}
+
+
+@pytest.mark.parametrize("sign", ["nominated anew", "other words"])
+def test_a_second_decision_on_the_same_node_is_one_of_its_own(sign: str) -> None:
+    """Somebody takes the place that `one` had made for itself; it is tried again, and one more has to go."""
+
+    async def story(plane: Plane) -> None:
+        there = await crowded(plane, "low", "middle")
+        await nominated(plane, "one")
+        await mark(plane, "a")
+        await said(plane, "one", there["a"])
+        await plane.passes(0.2)
+        await plane.pod("thief", cpu="1", priority="high")
+        await plane.store.bind("thief", "default", "n1")
+        await plane.passes(0.2)
+        if sign == "nominated anew":
+            await status(plane, "one", nominatedNodeName=None)
+            await plane.passes(0.1)
+            await status(plane, "one", nominatedNodeName="n1")
+        else:
+            waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "1 more must go"}
+            await status(plane, "one", conditions=[waits])
+        await mark(plane, "b")
+        await said(plane, "one", there["b"])
+        await plane.passes(10)
+
+    assert preemptions(beside(story, acting=False))["agreed"] == 2
+
+
+def test_a_victim_that_came_later_is_that_of_a_later_decision() -> None:
+    async def story(plane: Plane) -> None:
+        there = await crowded(plane, "low")
+        await nominated(plane, "one")
+        await mark(plane, "a")
+        await said(plane, "one", there["a"])
+        await plane.passes(0.2)
+        await plane.pod("thief", cpu="1", priority="middle")
+        await plane.store.bind("thief", "default", "n1")
+        await plane.passes(0.2)
+        thief = await plane.record("thief")
+        await mark(plane, "thief")
+        await said(plane, "one", thief)
+        await plane.passes(10)
+
+    assert results(beside(story, acting=False))["agreed"] == 2
+
+
+def test_only_the_last_victims_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "_MOST", 3)
+    known: list[bool] = []
+
+    async def story(plane: Plane) -> None:
+        victims = [await plane.pod(f"v{number}") for number in range(5)]
+        await plane.pod("one")
+        told, signal = ToldVictims(), asyncio.Event()
+        await told.follow(plane.store, signal)
+        for victim in victims:
+            await said(plane, "one", victim)
+        await told.follow(plane.store, signal)
+        known.extend(bool(told.preemptors(victim)) for victim in victims)
+        told.close()
+
+    beside(story, acting=False)
+    assert known == [False, False, True, True, True]
 
 
 def test_whose_victims_are_whose_is_not_guessed_when_two_wait_on_one_node() -> None:

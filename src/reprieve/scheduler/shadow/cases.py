@@ -1,10 +1,9 @@
 """One decision of another scheduler, as far as it is known, and the own one: collected, then compared."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
 from reprieve.engine.plan import Plan
 from reprieve.engine.steps import TIE_BREAK
 from reprieve.model.names import parts_of
@@ -48,18 +47,27 @@ class Case:
     - without victims: `placed` on the same node; `placed_elsewhere`; `preempted`, where others would have had to go;
       `not_placed`;
     - `unclear`, where it cannot be told whose victims those on its node were, and they are not the own ones.
+
+    Who leaves anyway, or for somebody else, makes no difference: nobody has to be told once more, and kube-scheduler
+    does not tell whether it counted on it.
     """
 
-    def __init__(self, preemptor: Preemptor, plan: Plan, nodes: NodeLedger, now: float) -> None:
-        """To be made while the world is the one that was decided over."""
+    def __init__(
+        self, preemptor: Preemptor, plan: Plan, nodes: NodeLedger, now: float, *, place: str, again: bool = False
+    ) -> None:
+        """To be made while the world is the one that was decided over. `place`: the node that the other one chose;
+        `again`: it had chosen that already, and needs more of its pods to go."""
         self.unit = preemptor.unit
         self.members = frozenset(facts.unit for facts in preemptor.pods) or frozenset({preemptor.unit})
         self.uids = frozenset(facts.pod.metadata.uid for facts in preemptor.pods)
         self._plan = plan
         self._equals = plan.equals() if plan.criterion == TIE_BREAK else frozenset()
-        # Who leaves already need not be told: neither of the two does.
-        self._own_victims = {victim.unit for victim in plan.victims if not _is_leaving(nodes.world, victim.unit)}
-        self._as_important = _as_important(nodes, plan)
+        self._own_victims = {str(victim.unit) for victim in plan.victims}
+        self._leaving = {unit for unit in self._own_victims if _is_leaving(nodes.world, unit)}
+        self._there = _importance(nodes, {place, *plan.placement.values()})
+        self.again = again
+        self.is_announced = True
+        """Whether what is written about the pod has told of this decision already."""
         self._priority = preemptor.priority
         self.nodes: dict[str, str] = {}
         self.promised: set[str] = set()
@@ -68,6 +76,8 @@ class Case:
         """Whether another unit was nominated to one of its nodes at nearly the same time."""
         self.doubted = False
         """Whether a victim on one of its nodes may be another unit's, because nobody has said whose it is."""
+        self.elsewhere: set[str] = set()
+        """Who has to go for another unit, as that one has said."""
         self.began = self.last = now
 
     @property
@@ -90,20 +100,25 @@ class Case:
 
     def may_have(self, mark: Mark) -> bool:
         """Whether a victim can be this unit's."""
-        return mark.node in self.promised and mark.priority < self._priority and mark.unit not in self.members
+        return self.waits_on(mark.node) and mark.priority < self._priority and mark.unit not in self.members
+
+    def may_be_of_this_decision(self, mark: Mark) -> bool:
+        """Who came later than the decision was made must go because of another one. A group may wait on many nodes."""
+        return not self.is_alone or (mark.unit in self._there and not (self.again and mark.at < self.began))
 
     def compared(self, marks: Iterable[Mark]) -> Comparison:
         """`marks`: the victims that are this unit's."""
         plan, victims = self._plan, {mark.unit for mark in marks}
         sentences = [plan.message, *([chosen(plan.domain, plan.criterion)] if plan.outcome == "Preempt" else [])]
         placement = {str(pod): node for pod, node in plan.placement.items()}
-        own = Answer(placement, sorted(self._own_victims), _text(sentences))
-        result = self._result(victims)
+        own = Answer(placement, sorted(self._own_victims - self._leaving), _text(sentences))
+        result = self._result(victims, self._leaving | self.elsewhere)
         if self.contested and self.doubted and result in _BY_VICTIMS:
             result = UNCLEAR
         return Comparison(self.unit, plan.policy, result, own, Answer(self.nodes, sorted(victims)))
 
-    def _result(self, victims: set[str]) -> str:
+    def _result(self, victims: set[str], anyway: set[str]) -> str:
+        """`anyway`: who leaves whatever is decided here."""
         plan = self._plan
         if plan.outcome in ("Wait", "Unschedulable"):
             return "not_preempted" if victims else "not_placed"
@@ -111,18 +126,26 @@ class Case:
             self.nodes.values()
         )
         if not victims:
-            return "preempted" if self._own_victims else "placed" if same_nodes else "placed_elsewhere"
+            return "preempted" if self._own_victims - anyway else "placed" if same_nodes else "placed_elsewhere"
         if not self._own_victims:
             return "not_preempted"
         if same_nodes:
-            return "agreed" if victims == self._own_victims else self._same_node(victims)
+            return self._same_node(victims - anyway, self._own_victims - anyway)
         return "equal_node" if set(self.nodes.values()) <= self._equals else "other_node"
 
-    def _same_node(self, victims: set[str]) -> str:
-        """Whether only the order among equals made the difference."""
-        different = victims ^ self._own_victims
-        alone = [unit for unit in different if self._as_important.get(unit, 0) == 1]
-        return "other_victims" if alone or not different <= self._as_important.keys() else "equal_victims"
+    def _same_node(self, victims: set[str], own: set[str]) -> str:
+        """Whether only the order among equals made the difference.
+
+        Pods are put back from the most important one on, so that the first difference brings about all others: there
+        one of equals was put back here and another one there.
+        """
+        if victims == own:
+            return "agreed"
+        if not victims ^ own <= self._there.keys():
+            return "other_victims"
+        first = min(self._there[unit] for unit in victims ^ own)
+        sides = [any(self._there[unit] == first for unit in side) for side in (victims - own, own - victims)]
+        return "equal_victims" if all(sides) else "other_victims"
 
 
 def _is_leaving(world: World, unit: str) -> bool:
@@ -130,12 +153,11 @@ def _is_leaving(world: World, unit: str) -> bool:
     return facts is not None and facts.pod.terminating
 
 
-def _as_important(nodes: NodeLedger, plan: Plan) -> dict[str, int]:
-    """For each pod of the chosen nodes, how many there are as important as it is, itself among them."""
-    chosen_nodes = {nodes.index(name) for name in plan.placement.values()} if plan.victims else set()
-    there = [facts for node in chosen_nodes for share in nodes.table.residents[node] for facts in share.pods]
-    ranks = Counter((facts.node, facts.priority, facts.start) for facts in there)
-    return {facts.unit: ranks[facts.node, facts.priority, facts.start] for facts in there}
+def _importance(nodes: NodeLedger, names: set[str]) -> dict[str, tuple[int, int]]:
+    """What tells the pods of some nodes apart, the most important ones first."""
+    numbers = {nodes.index(name) for name in names} - {NOWHERE}
+    there = [facts for node in numbers for share in nodes.table.residents[node] for facts in share.pods]
+    return {str(facts.unit): (-facts.priority, facts.start) for facts in there}
 
 
 def _text(sentences: list[str]) -> str:

@@ -97,8 +97,11 @@ async def _overdrawn_quota(store: EmbeddedStore) -> Any:
     for record in (await store.list(QUOTA_WORKLOADS)).records:
         status = record.manifest.status
         if status.admission is not None and not _is(record, "Finished"):
+            done = {item.name: item.count for item in status.reclaimable_pods}
             for assignment in status.admission.pod_set_assignments:
-                used += assignment.resource_usage
+                count = assignment.count or 1
+                each = {name: units // count for name, units in assignment.resource_usage.items()}
+                used += Resources(each) * (count - done.get(assignment.name, 0))
     if used.of("cpu") > _COHORT.of("cpu"):
         yield f"the cohort uses {used.of('cpu')} of {_COHORT.of('cpu')}"
 

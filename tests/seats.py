@@ -32,7 +32,7 @@ from reprieve.engine.steps import Criterion, fill_back, remove_until_fits
 from reprieve.manifests.core import ConfigMap, Job
 from reprieve.manifests.kinds import CONFIG_MAPS, JOBS
 from reprieve.model.names import UnitName, key_of, unit_name
-from reprieve.policies.registry import Asked, Entry, Ground, Known, NothingToDecide, Preemptor
+from reprieve.policies.entry import Asked, Entry, Ground, Known, NothingToDecide, Preemptor
 from reprieve.scheduler.lanes import Helps, Lane, Services
 from reprieve.scheduler.mirror import Seen
 from reprieve.stores.records import Record

@@ -15,7 +15,8 @@ from reprieve.configuration import Settings
 from reprieve.engine.plan import Plan
 from reprieve.manifests.loading import load_objects
 from reprieve.planning.result import Decision, decision
-from reprieve.policies.registry import Asked, Policies
+from reprieve.policies.entry import Asked
+from reprieve.policies.registry import Policies
 from reprieve.world import World, microseconds
 from tests.builders.pods import Dict, config_map, pod, without_nothing
 

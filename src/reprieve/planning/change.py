@@ -31,7 +31,8 @@ from reprieve.manifests.scheduling import PriorityClass
 from reprieve.manifests.yunikorn import CONFIG_MAP, DEFAULTS_MAP, QUEUES_FILE, QueueConfiguration, queues_key
 from reprieve.planning.budgets import counted
 from reprieve.planning.questions import DELETE, asked_of, no_such_unit
-from reprieve.policies.registry import Asked, Policies
+from reprieve.policies.entry import Asked
+from reprieve.policies.registry import Policies
 from reprieve.world import World
 
 _SETTINGS = frozenset(field.encode_name for field in msgspec.structs.fields(Settings))

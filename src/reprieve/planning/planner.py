@@ -14,7 +14,8 @@ from reprieve.manifests.problems import InvalidInput, in_order
 from reprieve.planning.questions import PREEMPTOR, UnitAsked, Unsupported, asked_of, moment_of, no_such_unit, question
 from reprieve.planning.result import Decision, Result, decision
 from reprieve.planning.survey import survey
-from reprieve.policies.registry import Asked, Decided, Known, NothingToDecide, Policies, Preemptor
+from reprieve.policies.entry import Asked, Decided, Known, NothingToDecide, Preemptor
+from reprieve.policies.registry import Policies
 from reprieve.texts import questions as texts
 from reprieve.world import World, microseconds
 

@@ -11,7 +11,7 @@ from reprieve.manifests.kinds import KINDS, NAMESPACED, find_resource
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
 from reprieve.manifests.yunikorn import QUEUE
 from reprieve.model.names import parts_of
-from reprieve.policies.registry import Asked
+from reprieve.policies.entry import Asked
 from reprieve.texts import questions as texts
 
 UnitAsked = str | Mapping[str, Any]

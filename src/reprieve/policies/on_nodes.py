@@ -18,7 +18,7 @@ from reprieve.engine.reasons import GateOff, MemberLeftOut
 from reprieve.manifests.core import Node
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import key_of, unit_name
-from reprieve.policies.registry import Known, NothingToDecide, Preemptor
+from reprieve.policies.entry import Known, NothingToDecide, Preemptor
 from reprieve.world import PodFacts, World
 
 ON_NODES = "nodes"

@@ -39,6 +39,7 @@ from reprieve.engine.reasons import LowerPriority, NobodyAsked
 from reprieve.engine.steps import Criterion
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import UnitName
+from reprieve.policies.entry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.policies.on_nodes import (
     ON_NODES,
     carried_priorities,
@@ -49,7 +50,6 @@ from reprieve.policies.on_nodes import (
     take_back,
     waiting_pod,
 )
-from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import pods as texts
 from reprieve.texts.remarks import missing_class
 from reprieve.world import NEVER, PodFacts

@@ -8,7 +8,8 @@ import msgspec
 
 from reprieve.engine.plan import Plan
 from reprieve.manifests.pods import Pod
-from reprieve.policies.registry import Asked, Policies
+from reprieve.policies.entry import Asked
+from reprieve.policies.registry import Policies
 from reprieve.world import PodFacts
 from tests.builders.queues import NOON, at
 

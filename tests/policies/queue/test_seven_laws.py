@@ -13,7 +13,7 @@ import pytest
 
 from reprieve.engine.plan import Plan
 from reprieve.manifests.loading import load_objects
-from reprieve.policies.registry import Preemptor
+from reprieve.policies.entry import Preemptor
 from reprieve.world import PodFacts
 from tests.builders.pods import Dict, node
 from tests.builders.queues import decide, policies_over, victims

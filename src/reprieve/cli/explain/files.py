@@ -13,7 +13,7 @@ from reprieve.model.names import parts_of
 from reprieve.planning.planner import Planner, usable
 from reprieve.planning.questions import WHY_NOT, moment_of, question
 from reprieve.planning.result import Decision
-from reprieve.policies.registry import Known
+from reprieve.policies.entry import Known
 
 
 def explain_files(

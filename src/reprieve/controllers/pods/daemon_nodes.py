@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from reprieve.controllers.pods import templates
-from reprieve.engine.nodes.labels import holds
+from reprieve.engine.nodes.labels import means
 from reprieve.engine.nodes.reach import tolerates
 from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint, Toleration
-from reprieve.manifests.pods import NodeSelectorTerm, PodSpec
+from reprieve.manifests.pods import PodSpec
 from reprieve.stores.records import Record
 
 REVISION = "controller-revision-hash"
@@ -49,7 +49,7 @@ def takers(daemon_set: Record, nodes: Iterable[Record]) -> dict[str, Taker]:
 
 
 def _taker(node: Node, spec: PodSpec, tolerations: tuple[Toleration, ...]) -> Taker:
-    if not _meant(node, spec):
+    if (spec.node_name and spec.node_name != node.name) or not means(node, spec):
         return Taker(wants=False, keeps=False)
     resented = {taint.effect for taint in node.spec.taints if not _tolerated(taint, tolerations)}
     return Taker(wants=not resented & {"NoSchedule", "NoExecute"}, keeps="NoExecute" not in resented)
@@ -57,27 +57,6 @@ def _taker(node: Node, spec: PodSpec, tolerations: tuple[Toleration, ...]) -> Ta
 
 def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     return any(tolerates(each, taint) for each in tolerations)
-
-
-def _meant(node: Node, spec: PodSpec) -> bool:
-    """Whether the template means a node."""
-    if spec.node_name and spec.node_name != node.name:
-        return False
-    labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
-        return False
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    if affinity is None or affinity.required is None:
-        return True
-    return any(_term(term, node) for term in affinity.required.node_selector_terms)
-
-
-def _term(term: NodeSelectorTerm, node: Node) -> bool:
-    """A term that says nothing means no node."""
-    named = {"metadata.name": node.name}
-    said = [holds(each, node.metadata.labels) for each in term.match_expressions]
-    said += [holds(each, named) for each in term.match_fields]
-    return bool(said) and all(said)
 
 
 def pod_for(daemon_set: Record, node: str, revision: str) -> dict[str, Any]:

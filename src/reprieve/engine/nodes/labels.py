@@ -6,7 +6,8 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.table import NodeTable
-from reprieve.manifests.pods import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from reprieve.manifests.core import Node
+from reprieve.manifests.pods import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 from reprieve.manifests.priorities import parse_integer
 
 
@@ -84,6 +85,25 @@ class NodeLabels:
                 return np.asarray(codes == 0)
             case "Gt" | "Lt":
                 return _any_of(codes, [code for value, code in values.items() if _compares(requirement, value)])
+
+
+def means(node: Node, spec: PodSpec) -> bool:
+    """Whether pods ask for a node like this one, by selector and affinity; for who looks at single nodes."""
+    labels = node.metadata.labels
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    if affinity is None or affinity.required is None:
+        return True
+    return any(_term_means(term, node) for term in affinity.required.node_selector_terms)
+
+
+def _term_means(term: NodeSelectorTerm, node: Node) -> bool:
+    """A term that says nothing means no node."""
+    named = {"metadata.name": node.name}
+    said = [holds(each, node.metadata.labels) for each in term.match_expressions]
+    said += [holds(each, named) for each in term.match_fields]
+    return bool(said) and all(said)
 
 
 def holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:

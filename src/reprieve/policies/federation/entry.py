@@ -8,11 +8,11 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.manifests.karmada import ResourceBinding
 from reprieve.model.names import UnitName
+from reprieve.policies.entry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.exposure import FederationExposure, overcommitted_clusters
 from reprieve.policies.federation.policy import FederationPolicy
 from reprieve.policies.federation.templates import bindings_of_templates, missing_bindings
-from reprieve.policies.registry import Asked, Entry, Ground, Known, Preemptor
 from reprieve.texts import federation as texts
 
 

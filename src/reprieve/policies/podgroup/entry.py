@@ -7,10 +7,10 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.manifests.scheduling import PodGroup, Workload
 from reprieve.model.names import UnitName
+from reprieve.policies.entry import Asked, Entry, Ground, Preemptor
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back
 from reprieve.policies.podgroup.groups import Groups, carried_by_groups
 from reprieve.policies.podgroup.policy import PodGroupPolicy, limit_of
-from reprieve.policies.registry import Asked, Entry, Ground, Preemptor
 from reprieve.world import PodFacts
 
 

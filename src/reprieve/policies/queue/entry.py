@@ -7,6 +7,7 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.manifests.yunikorn import QUEUE, QueueConfiguration
 from reprieve.model.names import UnitName
+from reprieve.policies.entry import Asked, Decided, Entry, Ground, NothingToDecide, Preemptor
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back, waiting_pod
 from reprieve.policies.queue.exposure import QueueExposure, overcommitted_queues
 from reprieve.policies.queue.limits import decide_limits, each_limit, queue_unit, watched
@@ -14,7 +15,6 @@ from reprieve.policies.queue.order import Turn
 from reprieve.policies.queue.pods import required_node, stays_out
 from reprieve.policies.queue.policy import QueuePolicy
 from reprieve.policies.queue.required_node import RequiredNodePolicy
-from reprieve.policies.registry import Asked, Decided, Entry, Ground, NothingToDecide, Preemptor
 from reprieve.texts import questions
 from reprieve.texts import queues as texts
 from reprieve.world import PodFacts

@@ -8,6 +8,7 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.model.names import UnitName
+from reprieve.policies.entry import Asked, Decided, Entry, Ground, Known, NothingToDecide, Preemptor
 from reprieve.policies.quota.claims import out_of_queues
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.exposure import QuotaExposure, overcommitted_quota
@@ -16,7 +17,6 @@ from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.view import PendingWorkload, Terms
 from reprieve.policies.quota.workloads import WorkloadFacts, whereabouts
 from reprieve.policies.quota.world import QuotaWorld
-from reprieve.policies.registry import Asked, Decided, Entry, Ground, Known, NothingToDecide, Preemptor
 from reprieve.texts import quota as texts
 
 _GROUPS = "scheduling.k8s.io/"

@@ -1,6 +1,6 @@
 """Whether pods may run on the nodes of a flavor, as far as its taints and labels tell."""
 
-from reprieve.engine.nodes.labels import holds
+from reprieve.engine.nodes.labels import holds, means
 from reprieve.engine.nodes.reach import tolerates
 from reprieve.manifests.core import Node
 from reprieve.manifests.kueue import ResourceFlavor
@@ -44,19 +44,4 @@ def may_run_on(node: Node, spec: PodSpec, tolerations: tuple[Toleration, ...]) -
     for taint in node.spec.taints:
         if taint.effect != "PreferNoSchedule" and not any(tolerates(item, taint) for item in known):
             return False
-    labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
-        return False
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    if affinity is None or affinity.required is None:
-        return True
-    return any(_term_holds(term, node) for term in affinity.required.node_selector_terms)
-
-
-def _term_holds(term: NodeSelectorTerm, node: Node) -> bool:
-    if not term.match_expressions and not term.match_fields:
-        return False
-    named = {"metadata.name": node.name}
-    return all(holds(item, node.metadata.labels) for item in term.match_expressions) and all(
-        holds(item, named) for item in term.match_fields
-    )
+    return means(node, spec)

@@ -9,10 +9,10 @@ from functools import partial
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS
 from reprieve.model.names import UnitName, parts_of
+from reprieve.policies.entry import Preemptor
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.entry import FederationEntry
 from reprieve.policies.federation.policy import FederationPolicy
-from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.assuming import AssumedObjects, has_to_wait, taking_back
 from reprieve.scheduler.federation.effects import prepare
 from reprieve.scheduler.federation.untold import tell, untold

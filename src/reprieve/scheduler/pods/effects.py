@@ -15,9 +15,9 @@ from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
 from reprieve.model.conditions import condition_of
 from reprieve.model.names import UnitName
+from reprieve.policies.entry import Preemptor
 from reprieve.policies.podgroup.groups import Group
 from reprieve.policies.podgroup.policy import limit_of
-from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.context import Context, together
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.group_conditions import GroupConditions

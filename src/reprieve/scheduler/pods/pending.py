@@ -6,11 +6,12 @@ from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import Key, UnitName, kind_of, parts_of, unit_name
 from reprieve.model.rank import Rank
+from reprieve.policies.entry import Asked, Preemptor
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.entry import PodGroupEntry
 from reprieve.policies.podgroup.groups import Groups
 from reprieve.policies.queue.entry import QueueEntry
-from reprieve.policies.registry import Asked, Policies, Preemptor
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.scheduling_queue import Age
 from reprieve.world import PodFacts
 

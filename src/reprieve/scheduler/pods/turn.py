@@ -18,10 +18,10 @@ from reprieve.engine.holds import HeldVictim, Hold
 from reprieve.engine.nodes.reservations import is_reserved
 from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.plan import Plan
+from reprieve.policies.entry import Preemptor
 from reprieve.policies.on_nodes import displaced
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.groups import Group, left_alone
-from reprieve.policies.registry import Preemptor
 from reprieve.scheduler.assuming import has_to_wait, taking_back
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.alike import AlikePods

@@ -7,7 +7,7 @@ from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
 from reprieve.engine.plan import Plan
 from reprieve.engine.steps import TIE_BREAK
 from reprieve.model.names import parts_of
-from reprieve.policies.registry import Preemptor
+from reprieve.policies.entry import Preemptor
 from reprieve.scheduler.history.comparisons import UNCLEAR, Answer, Comparison
 from reprieve.stores.records import Record
 from reprieve.texts.reasons import chosen

@@ -30,8 +30,9 @@ from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod
 from reprieve.model.clock import Clock
 from reprieve.model.names import Key, NameParts, parts_of, unit_name
+from reprieve.policies.entry import Asked, NothingToDecide
 from reprieve.policies.pod import PodEntry
-from reprieve.policies.registry import Asked, NothingToDecide, Policies
+from reprieve.policies.registry import Policies
 from reprieve.scheduler.history import History
 from reprieve.scheduler.history.comparisons import LATE, Answer, Comparison
 from reprieve.scheduler.metrics import Metrics

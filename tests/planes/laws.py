@@ -119,7 +119,7 @@ class Eye:
         gone = event.type == "DELETED" or condition(record, "Finished").get("status") == "True"
         self._workloads.pop(record.uid, None)
         if admission and not gone:
-            self._workloads[record.uid] = (admission["clusterQueue"], usage_of(admission))
+            self._workloads[record.uid] = (admission["clusterQueue"], usage_of(record.data["status"]))
             self._check_quota(record)
         evicted = condition(record, "Preempted")
         if evicted.get("status") == "True" and (record.uid, evicted["lastTransitionTime"]) not in self._told:
@@ -158,13 +158,14 @@ class Eye:
         return cohort
 
 
-def usage_of(admission: dict[str, Any]) -> Usage:
-    """What a workload uses, by flavor and resource."""
+def usage_of(status: dict[str, Any]) -> Usage:
+    """What a workload uses, by flavor and resource: nothing for pods that have done their work."""
     usage: Usage = defaultdict(int)
-    for group in admission["podSetAssignments"]:
-        amounts = Resources.parse(group["resourceUsage"])
+    done = {item["name"]: item["count"] for item in status.get("reclaimablePods") or ()}
+    for group in status["admission"]["podSetAssignments"]:
+        amounts, count = Resources.parse(group["resourceUsage"]), group.get("count") or 1
         for resource, flavor in group["flavors"].items():
-            usage[flavor, resource] += amounts.of(resource)
+            usage[flavor, resource] += amounts.of(resource) // count * (count - done.get(group["name"], 0))
     return usage
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.manifests.kinds import CONFIG_MAPS, EVENTS, JOBS, NODES, PODS
+from reprieve.manifests.kinds import CLUSTER_QUEUES, CONFIG_MAPS, EVENTS, JOBS, NODES, PODS
 from reprieve.model.clock import timestamp
 from reprieve.stores.errors import (
     AlreadyExists,
@@ -313,3 +313,10 @@ def test_a_closed_store_says_so() -> None:
     for use in (lambda: scene.names(PODS), lambda: scene.create(PODS, pod("a")), watch.take):
         with pytest.raises(Unavailable):
             use()
+
+
+@pytest.mark.parametrize("version", [[True], {"a": 1}, 7, "kueue.x-k8s.io/v9"])
+def test_an_applied_version_that_there_is_not_is_refused(scene: Scene, version: object) -> None:
+    at_once(scene.store.create(CLUSTER_QUEUES, {"metadata": {"name": "q"}, "spec": {}}))
+    with pytest.raises(BadRequest, match="was sent where"):
+        at_once(scene.store.patch(CLUSTER_QUEUES, "q", "", {"apiVersion": version, "spec": {}}, "apply"))

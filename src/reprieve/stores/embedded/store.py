@@ -113,8 +113,9 @@ class EmbeddedStore:
         if new and not subresource and version is None and not uid:
             return self._writer.create(resource, _named(apply_patch(None, patch, kind, resource), name, namespace))
         old = self._writer.expected(resource, name, namespace, version, uid)
-        if kind == "apply" and isinstance(patch, Mapping):
-            api_version = api_version or patch.get("apiVersion", "")
+        if kind == "apply" and isinstance(patch, Mapping) and not api_version:
+            served = [resource.in_version(known) for known in resource.versions]
+            api_version = patch["apiVersion"] if patch.get("apiVersion") in served else ""  # any other one is refused
         return self._writer.update(old, lambda data: apply_patch(data, patch, kind, resource), subresource, api_version)
 
     async def delete(

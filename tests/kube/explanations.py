@@ -12,6 +12,8 @@ from tests.kube.replay import EQUALS, OTHER, SAME, Attempt, Replay
 from tests.kube.rivals import Shadow
 
 AGREED = ("agreed", "placed")
+_CHOICE = ("equal_node", "equal_victims", "other_node", "other_victims")
+"""Both preempted: which of the equals are taken can make such a difference."""
 _NO_PREEMPTION = ("placed", "placed_elsewhere")
 
 
@@ -58,7 +60,7 @@ class Explanations:
         there = [each for each in there if one.victims == each.told]
         if not there:
             return self._of_several(one)
-        if any(self._verdicts[id(each)] == EQUALS for each in there):
+        if one.result in _CHOICE and any(self._verdicts[id(each)] == EQUALS for each in there):
             return "among equals: kube-scheduler picks at random"
         unseen = max(map(self._replay.unseen, there))
         return f"time: over what kube-scheduler knew it is the same; {unseen} of its decisions were not written yet"

@@ -105,8 +105,8 @@ class SevenLaws:
     def leads(self, pod: str) -> bool:
         """Whether it is the earliest of its application."""
         same = [name for name in self.pods if self.application(name) == self.application(pod)]
-        first = min(same, key=lambda name: (self.created(name), name))
-        return str(first) == pod
+        first: str = min(same, key=lambda name: (self.created(name), name))
+        return first == pod
 
     def created(self, pod: str) -> str:
         return str(self.pods[pod]["metadata"]["creationTimestamp"])

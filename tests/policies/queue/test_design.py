@@ -277,3 +277,20 @@ def test_where_the_most_important_are_alike_the_others_count() -> None:
     nodes = [node("n1", cpu="2"), node("n2", cpu="2")]
     made = decide(TWO, nodes, running, in_queue("ask", "root.a", cpu="2", priority=9))
     assert (victims(made), made.criterion) == (["b-1", "b-2"], "SmallestSumOfPriorities")
+
+
+def test_a_small_victim_does_not_keep_a_large_one_that_would_do_alone() -> None:
+    """b is over by 2: with the younger, small one gone the large one might not go, and somebody who opted out would."""
+    config = queues(tree("a", cpu=2), tree("b", cpu=2), tree("c"))
+    running = [
+        *low("stays", queue="root.b", where="n2", cpu="1"),
+        *low("large", queue="root.b", where="n1", cpu="2"),
+        *low("small", queue="root.b", where="n1", minutes=20),
+        *low("keep", queue="root.c", where="n1", minutes=10, annotations=OPTED_OUT),
+    ]
+    nodes = [node("n1", cpu="4"), node("n2", cpu="1")]
+    assert victims(decide(config, nodes, running, in_queue("ask", "root.a", cpu="2"))) == ["large"]
+    alone = [item for item in running if item["metadata"]["name"] != "keep"]
+    assert victims(decide(config, [node("n1", cpu="3"), nodes[1]], alone, in_queue("ask", "root.a", cpu="2"))) == [
+        "large"
+    ]

@@ -6,6 +6,7 @@ With the variable QUEUE_LIVES there are so many lives; QUEUE_FIRST_LIFE is the n
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -48,8 +49,9 @@ def _set(one: Rival, leaves: float) -> Dict:
     return made
 
 
-def life_of(made: Rivalry, random: Random) -> Life:
-    """The rivals arrive one after the other, or together; after that nobody does anything but the scheduler."""
+def life_of(made: Rivalry, random: Random, moments: Sequence[float] = ()) -> Life:
+    """The rivals arrive one after the other, or together; after that nobody does anything but the scheduler. `moments`:
+    when each of them does."""
     nodes = [hollow_node(name, cpu=str(cpu), memory=f"{memory}Gi") for name, (cpu, memory) in made.nodes.items()]
     classes = [priority_class(f"p{value}", value) for value in range(2)]
     classes += [priority_class(f"p{value}-keep", value, annotations=OPTED_OUT) for value in range(2)]
@@ -58,7 +60,10 @@ def life_of(made: Rivalry, random: Random) -> Life:
     return Life(
         Settings(validate=True),
         [*nodes, *classes, configuration],
-        [(random.choice([0.0, 5.0, 10.0, 15.0]), arrives(item)) for item in sets],
+        [
+            (moments[n] if moments else random.choice([0.0, 5.0, 10.0, 15.0]), arrives(item))
+            for n, item in enumerate(sets)
+        ],
     )
 
 

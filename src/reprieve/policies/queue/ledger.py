@@ -8,6 +8,7 @@ import numpy as np
 from reprieve.engine.arrays import Ints
 from reprieve.engine.reasons import Reason
 from reprieve.model.names import Key
+from reprieve.model.resources import Resources
 from reprieve.policies.queue import laws
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.rules import below_guarantee
@@ -68,6 +69,8 @@ class QueueLedger(OneNode):
         self.gone: dict[int, dict[str, int]] = {}
         self.refused: dict[Key, Reason] = {}
         """Whom law 2 protected when it would have been its turn, because of those who had gone by then."""
+        self._left: dict[Key, QueueCandidate] = {}
+        self._crowded_out: dict[tuple[int, Resources], QueueCandidate] = {}
 
     def fits(self) -> bool:
         """On the node, and below every maximum. Law 4 is no reason for anybody to leave: see `under_guarantee`."""
@@ -91,11 +94,27 @@ class QueueLedger(OneNode):
         facts = candidate.facts
         if laws.falls_below(facts, self._queues[candidate.queue], self.view, self.gone) is not None:
             self.refused[facts.key] = below_guarantee(self.view, self._columns, facts, self.gone)
+            self._note_size(candidate)
             return False
         return self.helps(candidate)
 
+    def _note_size(self, candidate: QueueCandidate) -> None:
+        """Somebody may not go any more: that matters, unless one as large has gone from its queue."""
+        amount = self._columns.tree.held(candidate.facts)
+        gone = (self._columns.tree.held(one.facts) for one in self._left.values() if one.queue == candidate.queue)
+        if not any(all(other.of(name) >= units for name, units in amount.items()) for other in gone):
+            self._crowded_out.setdefault((candidate.queue, amount), candidate)
+
+    def crowded_out(self) -> list[QueueCandidate]:
+        """Those law 2 kept only because others had gone; of those that are alike, the first."""
+        return list(self._crowded_out.values())
+
     def _move(self, candidate: QueueCandidate, sign: int) -> None:
         super()._move(candidate, sign)
+        if sign > 0:
+            self._left[candidate.facts.key] = candidate
+        else:
+            self._left.pop(candidate.facts.key, None)
         amount = self._columns.tree.held(candidate.facts)
         for queue in self._queues[candidate.queue].path:
             gone = self.gone.setdefault(queue.number, {})

@@ -6,12 +6,14 @@
 3. From the lowest of these prices up, the real search: candidates leave in order until the request fits, then come
    back, the most important first, where it still does: everybody who goes is needed. It ends when nobody can be
    cheaper any more.
+   Where law 2 keeps somebody only because smaller ones have gone before, it is tried before them, too.
 4. Where a node has room and only a maximum is in the way, the search goes over all nodes below that maximum, once.
 5. Law 4 is asked of those who have to leave, and makes nobody leave.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -130,24 +132,36 @@ class QueueSearch:
     def _from_one_side(self, node: int, order: Callable[[], Iterable[QueueCandidate]]) -> list[QueueCandidate] | None:
         """Law 4: from outside of the queue that is claimed; where that is not enough, from within and nowhere else."""
         within = self._candidates.standing.claimed
-        outside = self._victims(node, (one for one in order() if not within[one.queue]))
-        if outside is not None or not self._some_within:
-            return outside
-        return self._victims(node, (one for one in order() if within[one.queue]))
+        outside = self._victims(node, order, ~within)
+        return outside if outside is not None or not self._some_within else self._victims(node, order, within)
 
     @cached_property
     def _some_within(self) -> bool:
         return bool((self._candidates.mask & self._candidates.standing.claimed[self._candidates.queue]).any())
 
-    def _victims(self, node: int, order: Iterable[QueueCandidate]) -> list[QueueCandidate] | None:
+    def _victims(
+        self, node: int, order: Callable[[], Iterable[QueueCandidate]], allowed: Mask
+    ) -> list[QueueCandidate] | None:
+        """Those of some queues; the cheapest, where it makes a difference who leaves first."""
         ledger = QueueLedger(self._columns, self._view, node)
-        removed = [] if ledger.fits() else remove_until_fits(ledger, order, ledger.may_go)
+        found = self._needed(ledger, (one for one in order() if allowed[one.queue]))
+        for first in ledger.crowded_out():
+            again = QueueLedger(self._columns, self._view, node)
+            others = (one for one in order() if allowed[one.queue] and one.facts is not first.facts)
+            other = self._needed(again, chain([first], others))
+            if other is not None and (found is None or self.price(other) < self.price(found)):
+                found, ledger = other, again
         self.refused.setdefault(node, {}).update(ledger.refused)
+        return found
+
+    def _needed(self, ledger: QueueLedger, order: Iterable[QueueCandidate]) -> list[QueueCandidate] | None:
+        """Those who leave until the request fits, without who is not needed for that."""
+        removed = [] if ledger.fits() else remove_until_fits(ledger, order, ledger.may_go)
         if removed is None:
             return None
         victims = reprieve_each(ledger, removed)
         if not victims or not ledger.under_guarantee():
-            self.held_by_law_4.add(node)
+            self.held_by_law_4.add(ledger.node)
             return None
         return sorted(victims, key=self._candidates.order)
 

@@ -68,12 +68,20 @@ class _QuotaLife(Maker):
                 "reclaimWithinCohort": random.choice(["LowerPriority", "Any", "Any", "Any"]),
                 "borrowWithinCohort": {"policy": random.choice(["Never", "LowerPriority", "LowerPriority"])},
             }
+        if random.random() < 0.15:
+            spec.setdefault("preemption", {})["triggerAfterWorkloadWaitingSeconds"] = random.choice([0, 10, 20])
+        if random.random() < 0.15:
+            spec.setdefault("preemption", {})["workloadSorting"] = random.choice(
+                [["ByLongestRuntime"], ["ByLowestCost"]]
+            )
         return made
 
     def _settings(self) -> Settings:
         random = self.random
         sharing = FairSharingSettings(enable=self.fair, preemption_strategies=random.choice(STRATEGIES))
         quota = QuotaSettings(
+            design="KEP-83" if not self.fair and random.random() < 0.3 else "Kueue",
+            protect_after_seconds=random.choice([0, 0, 0, 0, 40]),
             stop_borrowing_after_non_borrower=random.random() < 0.25,
             wait_before_preemption_seconds=random.choice([0, 0, 0, 15]),
         )

@@ -81,7 +81,7 @@ class _QuotaLife(Maker):
         sharing = FairSharingSettings(enable=self.fair, preemption_strategies=random.choice(STRATEGIES))
         quota = QuotaSettings(
             design="KEP-83" if not self.fair and random.random() < 0.3 else "Kueue",
-            protect_after_seconds=random.choice([0, 0, 0, 0, 40]),
+            protect_after_seconds=random.choice([0, 0, 0, 0, 15]),
             stop_borrowing_after_non_borrower=random.random() < 0.25,
             wait_before_preemption_seconds=random.choice([0, 0, 0, 15]),
         )

@@ -148,3 +148,24 @@ def test_a_queue_lets_its_workloads_wait_from_their_first_attempt_before_they_pr
         assert [await running(plane, name) for name in ("high", "low")] == [1, 0]
 
     live(story, directory=tmp_path)
+
+
+def test_who_waits_is_looked_at_again_when_somebody_has_run_too_long_to_be_preempted() -> None:
+    """`mine` waits until it may preempt `guest`. Before that, that one is protected: `mine` gets what it could
+    have had all along, smaller, without another event."""
+
+    async def story(plane: Plane) -> None:
+        await company(plane, team={"cpu": 2, "within": "LowerPriority"})
+        await plane.apply(work("guest", "team", priority="low"))
+        await plane.passes(5)
+        said = {
+            "kueue.x-k8s.io/job-min-parallelism": "1",
+            "reprieve.scheduling/wait-before-preemption-seconds": "600",
+        }
+        await plane.apply(work("mine", "team", replicas=2, priority="high", said=said))
+        await plane.passes(30)
+        assert [await running(plane, name) for name in ("mine", "guest")] == [0, 1]
+        await plane.passes(40)
+        assert [await running(plane, name) for name in ("mine", "guest")] == [1, 1]
+
+    live(story, Settings(validate=True, quota=QuotaSettings(protect_after_seconds=60)))

@@ -106,6 +106,10 @@ class LongRunners(NamedTuple):
     seconds: int
     now: int
 
+    def until(self, unit: WorkloadFacts) -> int:
+        """When it will have run for so long."""
+        return unit.reserved_at + self.seconds * _SECOND
+
     def __call__(self, unit: WorkloadFacts) -> Reason | None:
         runs = (self.now - unit.reserved_at) // _SECOND
         return LongRunning(self.seconds) if runs >= self.seconds and not unit.evicted else None

@@ -26,7 +26,7 @@ from reprieve.policies.quota.repetition import hash_of
 from reprieve.policies.quota.rules import LongRunners
 from reprieve.policies.quota.topology import TopologyLedger
 from reprieve.policies.quota.workloads import CHECKED, NOT_READY, CandidateOrder, WorkloadFacts, backs_off, head_order
-from reprieve.world import World, microseconds
+from reprieve.world import NEVER, World, microseconds
 
 _DIGESTS = 2**64
 _STRUCTURE = (
@@ -260,6 +260,14 @@ class QuotaWorld:
         """Who has run too long to be preempted, where the settings say so."""
         seconds = self.settings.quota.protect_after_seconds
         return LongRunners(seconds, self.now) if seconds else None
+
+    def protected_at(self) -> int | None:
+        """When the next one has run too long to be preempted: whoever counted on it has to find another way."""
+        protects = self.long_runners
+        if protects is None:
+            return None
+        moments = (protects.until(facts) for workloads in self.admitted.values() for facts in workloads)
+        return min((moment for moment in moments if self.now < moment < NEVER), default=None)
 
     def outside(self, queue: QuotaNode) -> str:
         """A digest of all about the tree of a queue that preemption does not change."""

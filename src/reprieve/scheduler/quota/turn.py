@@ -178,9 +178,8 @@ class AdmitWorkloads:
 
     def _next_moment(self, plans: list[Plan]) -> float:
         moments = [plan.until for plan in plans if plan.until is not None]
-        requeued = self._policy.quota.requeued_at()
-        if requeued is not None:
-            moments.append(requeued)
+        quota = self._policy.quota
+        moments += [moment for moment in (quota.requeued_at(), quota.protected_at()) if moment is not None]
         return min(moments) / _SECOND if moments else inf
 
     def _no_queue(self, facts: WorkloadFacts) -> str:

@@ -162,8 +162,8 @@ def world_of(*objects: Dict) -> World:
     return World(loaded.objects)
 
 
-def policy_of(*objects: Dict, gates: dict[str, bool] | None = None) -> FederationPolicy:
-    return FederationPolicy(world_of(*objects), Settings(feature_gates=GATES if gates is None else gates))
+def policy_of(*objects: Dict, gates: dict[str, bool] | None = None, **settings: Any) -> FederationPolicy:
+    return FederationPolicy(world_of(*objects), Settings(feature_gates=GATES if gates is None else gates, **settings))
 
 
 def asked(policy: FederationPolicy, name: str, kind: str = "ResourceBinding") -> BindingFacts:

@@ -18,6 +18,9 @@ from tests.builders.gates import GANGS_AND_BINDINGS
 from tests.builders.pods import pod_group, priority_class, workload
 from tests.builders.queues import queues, tree
 from tests.builders.quota import cohort, flavor, queue
+from tests.builders.quota import workload as quota_workload
+from tests.builders.topology import HOSTNAME, topology
+from tests.generators import queue_terms
 from tests.generators.lives import TOLERATION, Life, Step, arrives
 from tests.generators.upsets import Upsets
 from tests.planes.running import Dict, job, pod, replica_set
@@ -27,14 +30,15 @@ CLASSES = {"a": 0, "b": 10, "c": 10, "d": 100}
 PARTS = ("pods", "groups", "queues", "quota", "federation")
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 GROUPS = ("g0", "g1", "g2")
+TOPOLOGY, _ = topology("floors", "zone", HOSTNAME)
 
 
 def hostile_life(seed: int, *, upsets: bool = True) -> Life:
     """`upsets`: without them nothing is changed or deleted, and only arrivals come in bursts."""
-    return _Hostile(Random(f"hostile {seed}")).life(upsets=upsets)  # noqa: S311 - not a secret
+    return Hostile(Random(f"hostile {seed}")).life(upsets=upsets)  # noqa: S311 - not a secret
 
 
-class _Hostile:
+class Hostile:
     def __init__(self, random: Random) -> None:
         self.random = random
         self.first: list[Dict] = []
@@ -43,6 +47,7 @@ class _Hostile:
         self.parts = [part for part in PARTS if self.chance(0.55)] or ["pods"]
         self.bursts = [float(random.randint(0, int(LASTS))) for _ in range(random.randint(2, 6))]
         self.leaves: list[str] = []
+        self.topology = False
 
     def life(self, *, upsets: bool) -> Life:
         random = self.random
@@ -55,12 +60,15 @@ class _Hostile:
         for _ in range(random.randint(6, 16)):
             self._arrival(random.choice(self.parts))
         if upsets:
-            hands = Upsets(Random(random.random()), self.parts, self.queue_tree, self.cluster_queue)  # noqa: S311
+            hands = self.hands(Random(random.random()))  # noqa: S311 - not a secret
             for _ in range(random.randint(3, 18)):
                 moment = random.choice(self.bursts) if self.chance(0.3) else random.uniform(0, LASTS)
                 self.later.append((round(moment + random.choice([0, 0, 0.05, 1]), 2), hands.upset))
             self.later.append((LASTS + 5, hands.restore_classes))
-        return Life(self._settings(), self.first, self.later)
+        return Life(self.settings(), self.first, self.later)
+
+    def hands(self, random: Random) -> Upsets:
+        return Upsets(random, self.parts, self.queue_tree, self.cluster_queue)
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -73,7 +81,7 @@ class _Hostile:
         moment = self.random.choice(self.bursts) if self.chance(0.7) else self.random.uniform(0, LASTS)
         self.later.append((round(moment, 2), arrives(*manifests)))
 
-    def _settings(self) -> Settings:
+    def settings(self) -> Settings:
         random = self.random
         return Settings(
             validate=True,
@@ -118,6 +126,7 @@ class _Hostile:
 
     def _queues(self) -> None:
         self.first.append(self.queue_tree(self.random, self.leaves))
+        queue_terms.opting_out(self.random, self.first)
 
     def queue_tree(self, random: Random, leaves: list[str]) -> Dict:
         """A configuration of queues; the names of its leaves are added."""
@@ -131,6 +140,7 @@ class _Hostile:
 
         top = [made(f"q{number}", "root", 1) for number in range(random.randint(1, 3))]
         config = queues(*top, quotapreemptionenabled=random.random() < 0.5, enabled=random.random() < 0.95)
+        config = queue_terms.with_terms(random, config, leaves)
         return {**config, "metadata": {**config["metadata"], "namespace": "default"}}
 
     def _queue_terms(self, random: Random, below: list[Dict]) -> Dict:
@@ -150,7 +160,10 @@ class _Hostile:
         return more
 
     def _quota(self) -> None:
-        self.first += [flavor("default", nodeLabels={"pool": "a"}), flavor("spot")]
+        self.topology = self.chance(0.3)
+        named = {"topologyName": "floors"} if self.topology else {}
+        self.first += [TOPOLOGY] if self.topology else []
+        self.first += [flavor("default", nodeLabels={"pool": "a"}, **named), flavor("spot")]
         self.first += [cohort("all", {"default": {"cpu": 1}} if self.chance(0.3) else None), cohort("in", parent="all")]
         for number in range(3):
             self.first += self.cluster_queue(self.random, f"team-{number}")
@@ -259,8 +272,10 @@ class _Hostile:
         where = self.random.choice([*self.leaves * 2, "root.nowhere", "root.default"])
         labels = {"queue": where, "applicationId": self.random.choice(["one", self.name("app")])}
         body = {**self._body(), "labels": labels}
-        if self.chance(0.15):
-            body["annotations"] = {"yunikorn.apache.org/allow-preemption": "false"}
+        body["annotations"] = queue_terms.said_by_pods(self.random)
+        if self.chance(0.2):
+            said, _ = queue_terms.gang(self.random, body["cpu"], may_fail="run" in body)
+            body["annotations"] |= said
         if self.chance(0.15):
             body["schedulerName"] = "reprieve"
         if self.chance(0.1) and "groups" in self.parts:
@@ -273,10 +288,31 @@ class _Hostile:
         if self.chance(0.25):
             self.at(pod(self.name("pod"), **{**body, "labels": labels}))
             return
+        if self.chance(0.15):
+            self.at(self._bare(labels[QUEUE_NAME]))
+            return
+        body = self._with_topology(body)
         made = job(self.name("job"), replicas=self.random.randint(1, 3), labels=labels, **body)
         if self.chance(0.25):
             made["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "1"}
         self.at(made)
+
+    def _with_topology(self, body: Dict) -> Dict:
+        """Now and then its pods want to be together."""
+        if not self.topology or self.chance(0.5):
+            return body
+        wish = self.random.choice(
+            [("required", "zone"), ("required", HOSTNAME), ("preferred", "zone"), ("unconstrained", "true")]
+        )
+        return {**body, "annotations": {f"kueue.x-k8s.io/podset-{wish[0]}-topology": wish[1]}}
+
+    def _bare(self, queue: str) -> Dict:
+        """A Workload that nobody owns; some of them may not preempt before a gate opens."""
+        made = quota_workload(self.name("bare"), queue, cpu=self.random.randint(1, 2))
+        made["spec"]["priority"] = self.random.choice([*CLASSES.values()])
+        if self.chance(0.5):
+            made["spec"]["preemptionGates"] = [{"name": "go"}]
+        return made
 
     def _template(self) -> None:
         tier, cpu = self.random.choice([*CLASSES]), str(self.random.choice([1, 1, 2]))

@@ -48,8 +48,8 @@ class arrives:  # noqa: N801 - one of several steps
     async def __call__(self, plane: Plane) -> None:
         try:
             await plane.apply(*self.manifests)
-        except (AlreadyExists, Conflict, Forbidden, Invalid):
-            return  # there is no such class now, or somebody else was first
+        except (AlreadyExists, Conflict, Forbidden, Invalid, NotFound):
+            return  # there is no such class or namespace now, or somebody else was first
 
 
 def returns(manifest: Dict) -> Step:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
+
 from reprieve.manifests.kinds import CONFIG_MAPS, DEPLOYMENTS, JOBS
 from tests.builders import federation as federated
 from tests.builders.federation import hollow_cluster
 from tests.builders.pods import priority_class
 from tests.builders.queues import queues, tree
 from tests.builders.quota import cohort, flavor, queue
+from tests.generators import queue_terms
 from tests.generators.lives import ARRIVALS, Life, Maker, arrives, changes, goes
+from tests.generators.quota_terms import QuotaTerms, pods_ready
 from tests.planes.running import Dict, job, pod
 
 POLICIES = ("pods", "groups", "quota", "queues", "federation", "mixed")
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
 def life(policy: str, seed: int, *, upsets: bool = False, closed: bool = False) -> Life:
@@ -29,6 +32,8 @@ def life(policy: str, seed: int, *, upsets: bool = False, closed: bool = False) 
 class _Plane(Maker):
     """A life, policy by policy."""
 
+    _renews = False
+
     def life(self, policy: str, *, upsets: bool) -> Life:
         self.priorities()
         parts = POLICIES[:-1] if policy == "mixed" else (policy,)
@@ -37,6 +42,11 @@ class _Plane(Maker):
         for part in parts:
             getattr(self, f"_{part}")(few=policy == "mixed")
         settings = self.settings()
+        if policy == "quota":
+            ready = pods_ready(self.random)
+            if self._renews:  # whom nobody stops: there would be no rest
+                ready = msgspec.structs.replace(ready, enable=False)
+            settings = msgspec.structs.replace(settings, wait_for_pods_ready=ready)
         if upsets:
             self.upsets()
         return Life(settings, self.first, self.later)
@@ -64,22 +74,34 @@ class _Plane(Maker):
         self.first += [flavor(name, nodeLabels={"pool": "a"}) for name in flavors]
         cohorts = self._cohorts()
         names = [f"team-{number}" for number in range(random.randint(1, 3))]
+        terms = QuotaTerms(self)
+        terms.first()
         for name in names:
-            self.first += self._cluster_queue(name, flavors, random.choice(cohorts) if len(names) > 1 else None)
+            made = self._cluster_queue(name, flavors, random.choice(cohorts) if len(names) > 1 else None)
+            terms.of_queue(made[0]["spec"], flavors)
+            self.first += made
         for _ in range(self.how_many(8, few=few)):
-            body = self.body()
-            labels = {QUEUE_LABEL: random.choice(names)}
-            if self.chance(0.15):
-                body["labels"] = labels
-                self.at(arrives(pod(self.name("pod"), **body)))
-            else:
-                name = self.name("job")
-                made = job(name, replicas=random.randint(1, 4), labels=labels, **body)
-                if self.chance(0.2):
-                    made["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "1"}
-                self.at(arrives(made))
-                if self.chance(0.15):
-                    self.at(goes(JOBS, name), ARRIVALS / 2)
+            terms.fate(self._queued(terms, random.choice(names)))
+        self._renews = terms.renews
+
+    def _queued(self, terms: QuotaTerms, queue: str) -> str:
+        """Something in a queue arrives; its name."""
+        body, kind = terms.body(self.body()), self.random.random()
+        if kind < 0.2:
+            return terms.other(body, queue)
+        if kind < 0.35:
+            name = self.name("pod")
+            self.at(arrives(pod(name, **{**body, "labels": terms.labels(queue)})))
+            return name
+        name = self.name("job")
+        made = job(name, replicas=self.random.randint(1, 4), labels=terms.labels(queue), **body)
+        terms.unsaid(made)
+        if self.chance(0.2):
+            made["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "1"}
+        self.at(arrives(made))
+        if self.chance(0.15):
+            self.at(goes(JOBS, name), ARRIVALS / 2)
+        return name
 
     def _cohorts(self) -> list[str]:
         """One cohort for all, or a small tree of them; the root may have quota of its own."""
@@ -114,15 +136,18 @@ class _Plane(Maker):
         leaves: list[str] = []
         configuration = self._queue_configuration(leaves)
         self.first.append(configuration)
+        queue_terms.opting_out(self.random, self.first)
         if self.chance(0.3):
             other = self._queue_configuration([])
             self.at(changes(CONFIG_MAPS, "yunikorn-configs", {"data": other["data"]}))
         for _ in range(self.how_many(8, few=few)):
             where = {"queue": self.random.choice(leaves), "applicationId": self.name("app")}
-            said = {"yunikorn.apache.org/allow-preemption": "false"} if self.chance(0.15) else {}
-            body = {**self.body(), "labels": where, "annotations": said}
+            body = {**self.body(), "labels": where, "annotations": queue_terms.said_by_pods(self.random)}
             if self.chance(0.1):
                 self.gang(body)
+            elif self.chance(0.2):
+                said, replicas = queue_terms.gang(self.random, body["cpu"], may_fail="run" in body)
+                self.work({**body, "annotations": {**body["annotations"], **said}}, replicas)
             else:
                 outside = {"schedulerName": "reprieve"} if self.chance(0.15) else {}
                 self.work({**body, **outside}, self.random.randint(1, 4))
@@ -133,7 +158,7 @@ class _Plane(Maker):
             below = [self._queue(f"c{child}") for child in range(2 if self.chance(0.3) else 0)]
             leaves += [f"root.q{number}.{child['name']}" for child in below] or [f"root.q{number}"]
             top.append(self._queue(f"q{number}", *below))
-        made = queues(*top, quotapreemptionenabled=True)
+        made = queue_terms.with_terms(self.random, queues(*top, quotapreemptionenabled=True), leaves)
         return {**made, "metadata": {**made["metadata"], "namespace": "default"}}
 
     def _queue(self, name: str, *below: Dict) -> Dict:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any
 
 from reprieve.agents.hollow.clusters import ALLOCATABLE
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.manifests.kinds import (
+    ADMISSION_CHECKS,
     BUDGETS,
     CLUSTER_QUEUES,
     CLUSTERS,
@@ -16,6 +18,7 @@ from reprieve.manifests.kinds import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     JOBS,
+    LIMIT_RANGES,
     LOCAL_QUEUES,
     NODES,
     POD_GROUPS,
@@ -24,13 +27,16 @@ from reprieve.manifests.kinds import (
     QUOTA_WORKLOADS,
     REPLICA_SETS,
     RESOURCE_FLAVORS,
+    TOPOLOGIES,
 )
 from reprieve.manifests.resource import Resource
-from reprieve.stores.errors import StoreError
+from reprieve.stores.errors import AlreadyExists, StoreError
 from reprieve.stores.records import Record
 from tests.builders.federation import hollow_cluster
 from tests.builders.pods import Dict, budget, pod_group, priority_class
 from tests.builders.quota import cohort, flavor, quotas
+from tests.builders.topology import HOSTNAME, topology
+from tests.generators import quota_terms
 from tests.generators.lives import TOLERATION
 from tests.planes.running import Plane
 
@@ -86,6 +92,14 @@ class Upsets:
                 self._flavor_returns,
                 self._cohort_changes,
                 self._deactivate,
+                self._check_comes,
+                self._check_says,
+                self._check_says,
+                self._check_goes,
+                self._gate_opens,
+                self._defaults_change,
+                self._topology_goes,
+                self._topology_comes,
             ],
             "federation": [self._cluster_resized, self._cluster_goes, self._cluster_comes, self._scale_deployment],
         }
@@ -268,6 +282,45 @@ class Upsets:
     async def _deactivate(self) -> None:
         active = {"spec": {"active": self.random.choice([True, False])}}
         await self._patch(await self._any(QUOTA_WORKLOADS), active)
+
+    async def _check_comes(self) -> None:
+        """And a queue goes by it from now on, or no longer."""
+        with suppress(AlreadyExists):
+            await self._plane.apply(quota_terms.check("fuel"))
+        await quota_terms.active("fuel", self.random.choice(["True", "True", "False"]))(self._plane)
+        checks = self.random.choice([[{"name": "fuel"}], []])
+        spec = {"admissionChecksStrategy": {"admissionChecks": checks}}
+        await self._patch(await self._any(CLUSTER_QUEUES), {"spec": spec})
+
+    async def _check_says(self) -> None:
+        known = await self._any(QUOTA_WORKLOADS, lambda one: one.data.get("status", {}).get("admissionChecks"))
+        if known is not None:
+            await quota_terms.any_verdict(self.random, known.name)(self._plane)
+
+    async def _check_goes(self) -> None:
+        await self._delete(await self._any(ADMISSION_CHECKS))
+
+    async def _gate_opens(self) -> None:
+        state = {"name": "go", "position": "Open", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        known = await self._any(QUOTA_WORKLOADS, lambda one: one.data["spec"].get("preemptionGates"))
+        await self._patch(known, {"status": {"preemptionGates": [state]}}, "status")
+
+    async def _defaults_change(self) -> None:
+        known = await self._any(LIMIT_RANGES)
+        made = quota_terms.defaults(str(self.random.randint(0, 2)))
+        if known is None:
+            await self._plane.apply(made)
+        elif self.random.random() < 0.4:
+            await self._delete(known)
+        else:
+            await self._patch(known, {"spec": made["spec"]})
+
+    async def _topology_goes(self) -> None:
+        await self._delete(await self._any(TOPOLOGIES))
+
+    async def _topology_comes(self) -> None:
+        made, _ = topology("floors", "zone", HOSTNAME)
+        await self._plane.apply(made)
 
     # Federation
 

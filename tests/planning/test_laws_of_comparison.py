@@ -26,7 +26,7 @@ from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.loaded import Loaded
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.problems import Origin
-from reprieve.planning.change import Change, change_of
+from reprieve.planning.change import ProposedChange, change_of
 from reprieve.planning.comparison import DIFFERENCES, Comparison
 from reprieve.planning.pictures import Picture
 from reprieve.planning.planner import decide
@@ -64,13 +64,13 @@ def _with(entry: LoadedObject, manifest: Any) -> LoadedObject:
     return msgspec.structs.replace(entry, manifest=manifest)
 
 
-def only(*entries: LoadedObject) -> Change:
+def only(*entries: LoadedObject) -> ProposedChange:
     loaded = Loaded()
     loaded.entries = list(entries)
-    return Change(loaded)
+    return ProposedChange(loaded)
 
 
-def compared(loaded: Loaded, change: Change, settings: Settings) -> Comparison:
+def compared(loaded: Loaded, change: ProposedChange, settings: Settings) -> Comparison:
     return what_if(loaded, change, settings, moment_of(NOW))
 
 
@@ -138,7 +138,7 @@ def test_settings_that_are_set_back_are_seen_the_other_way_round(policy: str) ->
         mirrored(there, compared(loaded, _settings(usual), configure(switched)))
 
 
-def _settings(data: Dict) -> Change:
+def _settings(data: Dict) -> ProposedChange:
     return change_of([Document(Origin("settings", 1), data)])
 
 

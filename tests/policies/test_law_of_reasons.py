@@ -22,7 +22,7 @@ from tests.reasons.worlds import POLICIES, Dict, World, world
 TIMES = float(os.environ.get("REASON_WORLDS", "1"))
 FIRST = int(os.environ.get("REASON_SEED", "0"))
 WORLDS = {"pod": 100, "podgroup": 200, "queue": 450, "quota": 350, "federation": 350}
-KNOWN = {"podgroup": [588]}
+KNOWN = {"pod": [709], "podgroup": [588], "queue": [3966], "quota": [2211, 3490]}
 """Worlds beyond those that once showed a fault."""
 CLAIMED = [91, 189, 771, 1095, 1209]
 """Worlds of the quota policy in whose cycle somebody makes way for two heads: few do."""

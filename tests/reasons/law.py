@@ -176,14 +176,20 @@ def _not_enough_in(world: World, decision: Dict) -> list[str]:
 def fits_without(world: World, decision: Dict, domain: str) -> bool:
     """Whether all who are said to be of no help would have been enough."""
     here = [item for item in decision["spared"] if not domain or item["domain"] == domain]
-    if any(item["rule"] in _SPOILS for item in here) or "priority class" in decision["obstacles"].get(domain, ""):
-        return False  # they would be, but for one of whom nobody knows what it tolerates
+    if any(item["rule"] in _SPOILS for item in here) or _stands_in_the_way(decision, domain, "LeftAlone"):
+        return False  # they would be, but for one of whom nobody knows what it tolerates: it may be leaving already
+    if _stands_in_the_way(decision, domain, "NotTogether"):
+        return False  # they would be, and that is what it says, but for a law; the law of truth looks that one up
     scene = Scene(world, decision, here[0])
     # Between queues whoever leaves is nobody's candidate and holds its place: when it is gone, the question is another.
     candidates = NOT_ENOUGH if world.policy == "queue" else (*NOT_ENOUGH, "Leaving")
     without_all_of(scene, {item["unit"] for item in here if item["rule"] in candidates})
     after = decide(scene.world)
     return after["outcome"] == "Fits" and (not domain or domain in after["domain"].split(","))
+
+
+def _stands_in_the_way(decision: Dict, domain: str, kind: str) -> bool:
+    return any(claim["kind"] == kind and claim.get("domain") == domain for claim in decision["claims"])
 
 
 # 4. In a cycle

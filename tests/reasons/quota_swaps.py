@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
+from collections.abc import Iterator
 
 from tests.builders.pods import GPU
-from tests.builders.quota import flavor
+from tests.builders.quota import flavor, queue
 from tests.reasons.reach import named, of_kind, only_one_waits, quota_paths
 from tests.reasons.scene import FAR_BELOW, Scene, Swap, conditions
 from tests.reasons.worlds import Dict
@@ -42,11 +44,10 @@ def _queue_or_cohort(scene: Scene, name: str) -> Dict:
 
 
 def _without_quota(item: Dict) -> None:
-    for group in item["spec"].get("resourceGroups", ()):
-        for quota in (quota for each in group["flavors"] for quota in each["resources"]):
-            quota["nominalQuota"] = "0"
-            quota.pop("lendingLimit", None)
-            quota.pop("borrowingLimit", None)
+    for _, quota in _quotas(item):
+        quota["nominalQuota"] = "0"
+        quota.pop("lendingLimit", None)
+        quota.pop("borrowingLimit", None)
 
 
 def bold_policy(scene: Scene) -> None:
@@ -65,27 +66,49 @@ def while_it_borrows(scene: Scene) -> None:
 
 def larger_share(scene: Scene) -> None:
     """It uses little, others beside it much, all of it borrowed and without weight; the weight of whoever asks is high.
-    So its queue has the larger share, with it and without it."""
+    So its queue has the larger share, with it and without it.
+
+    What they borrow, a queue beside them lends: where nobody had anything to lend, they would have no share at all; and
+    where there was less room than before, those whose turn comes first would ask more of them to make way.
+    """
     asking, theirs = _apart(scene)
     for item in asking:
         item["spec"]["fairSharing"] = {"weight": "1000"}
+    lent: Counter[tuple[str, str]] = Counter()
     for item in theirs:
+        lent.update({(flavor, quota["name"]): int(quota["nominalQuota"]) for flavor, quota in _quotas(item)})
         _without_quota(item)
         item["spec"]["fairSharing"] = {"weight": "0"}
     beside = copy.deepcopy(scene.item)
     beside["metadata"]["name"] = "beside"
+    beside["spec"]["priority"] = -FAR_BELOW
     for assigned in beside["status"]["admission"]["podSetAssignments"]:
         assigned["resourceUsage"] = dict.fromkeys(assigned["flavors"], "10")
-    beside["spec"]["priority"] = -FAR_BELOW
-    scene.objects.append(beside)
+        lent.update({(flavor, resource): 10 for resource, flavor in assigned["flavors"].items()})
+    scene.objects.extend([beside, *_lender(scene, lent)])
+
+
+def _quotas(item: Dict) -> Iterator[tuple[str, Dict]]:
+    """What a queue or cohort has, each with its flavor."""
+    for group in item["spec"].get("resourceGroups", ()):
+        yield from ((each["name"], quota) for each in group["flavors"] for quota in each["resources"])
+
+
+def _lender(scene: Scene, lent: Counter[tuple[str, str]]) -> list[Dict]:
+    """A queue that only lends, in the lowest cohort that whoever asks and the other have in common."""
+    paths = quota_paths(scene.objects)
+    own = paths[_own_queue(scene)["metadata"]["name"]]
+    common = next(name for name in paths[scene.domain] if name in own)
+    resources = sorted({resource for _, resource in lent})
+    flavors = {name: {each: lent[name, each] for each in resources} for name in sorted({name for name, _ in lent})}
+    return queue("lender", flavors, cohort=common.removeprefix("cohort "))
 
 
 def a_flavor_for_it(scene: Scene) -> None:
     """Of every flavor its queue has as much of its own as it asks for, and none is missing."""
     _all_flavors(scene)
-    for group in _own_queue(scene)["spec"]["resourceGroups"]:
-        for quota in (quota for each in group["flavors"] for quota in each["resources"]):
-            quota["nominalQuota"] = str(max(int(quota["nominalQuota"]), _asked(scene, quota["name"])))
+    for _, quota in _quotas(_own_queue(scene)):
+        quota["nominalQuota"] = str(max(int(quota["nominalQuota"]), _asked(scene, quota["name"])))
 
 
 def _asked(scene: Scene, resource: str) -> int:
@@ -132,6 +155,11 @@ def stays_put(scene: Scene) -> None:
     conditions(scene.item, "Evicted")
 
 
+def alone_in_the_cycle(scene: Scene) -> None:
+    """Nobody else waits, so that nobody is anybody else's victim."""
+    scene.world = only_one_waits(scene.world)
+
+
 def may_preempt(scene: Scene) -> None:
     """Nothing has to be waited for, and nobody has a turn before it."""
     scene.world.config.pop("quota", None)
@@ -153,4 +181,5 @@ SWAPS: dict[str, Swap] = {
     "Reprieved": asks_for_all,
     "Leaving": stays_put,
     "NobodyAsked": may_preempt,
+    "Claimed": alone_in_the_cycle,
 }

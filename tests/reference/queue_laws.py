@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from reprieve.model.resources import NOTHING
-from reprieve.policies.queue.laws import Claim
+from reprieve.policies.queue.laws import QueueClaim
 from reprieve.policies.queue.standing import CLOSED, OPEN
 from reprieve.policies.queue.tree import QueueNode
 from reprieve.world import PodFacts
 
 
-def over_guarantee(queue: QueueNode, claim: Claim) -> bool:
+def over_guarantee(queue: QueueNode, claim: QueueClaim) -> bool:
     """Law 5: it guarantees nothing, or is over its guarantee of something, as is each queue above it that guarantees
     anything; and it may give some of what is asked."""
     path = below_common(queue, claim)
@@ -24,12 +24,12 @@ def is_over(node: QueueNode) -> bool:
     return not said or any(node.kept.get(name, 0) > units for name, units in said.items())
 
 
-def may_give(queue: QueueNode, claim: Claim, name: str) -> bool:
+def may_give(queue: QueueNode, claim: QueueClaim, name: str) -> bool:
     """Whether it has any of a type, and nobody up to the common queue needs it."""
     return queue.kept.get(name, 0) > 0 and has_spare(queue, claim, name)
 
 
-def has_spare(queue: QueueNode, claim: Claim, name: str) -> bool:
+def has_spare(queue: QueueNode, claim: QueueClaim, name: str) -> bool:
     """Whether all queues up to the common one that guarantee a type have more than that, whoever below them has it."""
     return all(node.kept.get(name, 0) > guaranteed(node, name) for node in below_common(queue, claim))
 
@@ -39,11 +39,11 @@ def guaranteed(node: QueueNode, name: str) -> int:
     return (node.guaranteed or NOTHING).get(name, -1)
 
 
-def below_common(queue: QueueNode, claim: Claim) -> tuple[QueueNode, ...]:
+def below_common(queue: QueueNode, claim: QueueClaim) -> tuple[QueueNode, ...]:
     return queue.path[: queue.path.index(claim.common(queue))]
 
 
-def only_shares(facts: PodFacts, queue: QueueNode, claim: Claim) -> bool:
+def only_shares(facts: PodFacts, queue: QueueNode, claim: QueueClaim) -> bool:
     """Law 4: it is below the queue that is claimed, and claims none below the common one."""
     if claim.claimed is None or claim.claimed not in queue.path:
         return False
@@ -51,7 +51,7 @@ def only_shares(facts: PodFacts, queue: QueueNode, claim: Claim) -> bool:
     return not any(queue.tree.held(facts).of(name) for node in own for name in node.guaranteed or NOTHING)
 
 
-def priority_bound(queue: QueueNode, claim: Claim) -> int:
+def priority_bound(queue: QueueNode, claim: QueueClaim) -> int:
     """Law 6: up to the common queue each adds its offset or fences; down from there each takes its offset away."""
     common = claim.common(queue)
     bound = claim.facts.priority

@@ -4,6 +4,11 @@ A pod set fits where its pods can be counted into leaves: a leaf has what its re
 what other pods and admitted workloads take there. Required: one domain of the level holds all. Preferred: one
 domain of the level, or of the next above, holds all; at the top, several may. Unconstrained: all leaves together.
 
+Slices of so many pods each are never torn: a domain of their level holds as many as it has pods for, whole ones only,
+and a larger domain holds those of its parts. What cannot be divided into slices does not fit.
+
+Flavors are tried in the order of the queue: the first that has a place now; else the first where somebody can make way.
+
 Who makes way: workloads of lower priority of the same queue, least important and youngest first, until it fits; then
 those who need not go come back, the last but one first.
 """
@@ -16,6 +21,8 @@ from typing import Any
 Data = dict[str, Any]
 Leaf = tuple[str, ...]
 Frees = dict[Leaf, dict[str, int]]
+Ask = tuple[int, int, str, int, int, int]
+"""Cpu of a pod, pods, wish and its depth; pods of a slice and the depth of its level (one pod each: no slices)."""
 
 
 def free_leaves(objects: list[Data], flavor: Data, levels: list[str]) -> Frees:
@@ -73,14 +80,21 @@ def _by_domain(counts: dict[Leaf, int], depth: int) -> dict[Leaf, int]:
     return sums
 
 
-def fits(frees: Frees, cpu: int, pods: int, wish: str, depth: int) -> bool:
-    counts = held(frees, cpu)
+def _in_slices(counts: dict[Leaf, int], size: int, depth: int) -> dict[Leaf, int]:
+    """How many whole slices each domain of their level holds; leaves and pods where there are none."""
+    return {domain: total // size for domain, total in _by_domain(counts, depth).items()} if size > 1 else counts
+
+
+def fits(frees: Frees, cpu: int, pods: int, wish: str, depth: int, size: int, slice_depth: int) -> bool:
+    counts = _in_slices(held(frees, cpu), size, slice_depth)
+    if pods % size:
+        return False
     if wish == "required":
-        return any(total >= pods for total in _by_domain(counts, depth).values())
-    return sum(counts.values()) >= pods
+        return any(total >= pods // size for total in _by_domain(counts, depth).values())
+    return sum(counts.values()) >= pods // size
 
 
-def victims(frees: Frees, admitted: list[Data], ask: tuple[int, int, str, int]) -> list[str] | None:
+def victims(frees: Frees, admitted: list[Data], ask: Ask) -> list[str] | None:
     """Who makes way, of those who may (`name`, `priority`, `reserved`, `places`), nobody where none need to; None where
     it is of no use."""
 
@@ -107,16 +121,39 @@ def victims(frees: Frees, admitted: list[Data], ask: tuple[int, int, str, int]) 
     return sorted(each["name"] for each in removed)
 
 
-def wrong_with(frees: Frees, placed: dict[Leaf, int], ask: tuple[int, int, str, int]) -> str:
+def flavor_of(frees: list[Frees], admitted: list[list[Data]], ask: Ask) -> tuple[int, list[str]] | None:
+    """Which flavor it gets, of several in their order, and who makes way there; None: none."""
+    found = [victims(free, there, ask) for free, there in zip(frees, admitted, strict=True)]
+    fitting = [number for number, leaving in enumerate(found) if leaving == []]
+    helped = [number for number, leaving in enumerate(found) if leaving]
+    chosen = next(iter([*fitting, *helped]), None)
+    return None if chosen is None else (chosen, found[chosen] or [])
+
+
+def wrong_with(frees: Frees, placed: dict[Leaf, int], ask: Ask) -> str:
     """What is wrong with where pods were sent; empty: nothing."""
-    cpu, pods, wish, depth = ask
+    cpu, pods, wish, depth, size, slice_depth = ask
     counts = held(frees, cpu)
     if sum(placed.values()) != pods:
         return f"{sum(placed.values())} of {pods} pods were placed"
     if any(count > counts.get(leaf, 0) for leaf, count in placed.items()):
         return "a leaf got more pods than it holds"
-    if wish == "unconstrained":
-        return _wrong_order(counts, placed, pods)
+    if size > 1:
+        together = _by_domain(placed, slice_depth)
+        if any(number % size for number in together.values()):
+            return "a slice was torn"
+        # From here on whole slices are what is placed, in domains of their level.
+        counts, pods = _in_slices(counts, size, slice_depth), pods // size
+        placed = {domain: number // size for domain, number in together.items()}
+    return (
+        _wrong_order(counts, placed, pods)
+        if wish == "unconstrained"
+        else _wrong_level(counts, placed, pods, wish, depth)
+    )
+
+
+def _wrong_level(counts: dict[Leaf, int], placed: dict[Leaf, int], pods: int, wish: str, depth: int) -> str:
+    """Required and preferred: one domain, the smallest that is enough, of the lowest level that has one."""
     for level in range(depth, 0, -1):
         sums = _by_domain(counts, level)
         whole = {domain: total for domain, total in sums.items() if total >= pods}
@@ -160,9 +197,9 @@ def _wrong_number(counts: dict[Leaf, int], placed: dict[Leaf, int], pods: int, l
     return "" if used == fewest else f"{used} domains were used where {fewest} are enough"
 
 
-def most(frees: Frees, ask: tuple[int, int, str, int]) -> int:
+def most(frees: Frees, ask: Ask) -> int:
     """How many of its pods could be placed as it wishes."""
-    cpu, pods, wish, depth = ask
-    counts = held(frees, cpu)
+    cpu, pods, wish, depth, size, slice_depth = ask
+    counts = _in_slices(held(frees, cpu), size, slice_depth)
     sums = list(_by_domain(counts, depth).values()) if wish == "required" else [sum(counts.values())]
-    return min(pods, max(sums, default=0))
+    return min(pods // size, max(sums, default=0)) * size

@@ -45,6 +45,9 @@ def untrue(world: World, decision: Dict) -> Iterator[tuple[str, str]]:
         wrong = check(world, decision, claim) if check is not None else "nobody knows how to check it"
         if wrong:
             yield claim["kind"], f"{claim}: {wrong}"
+    for domain in decision["domain"].split(",") if decision["outcome"] == "Preempt" else ():
+        if domain in decision["obstacles"]:
+            yield "obstacle", f"{domain} was chosen, and is said to be {decision['obstacles'][domain]}"
     for said in (*decision["victims"], *decision["spared"]):
         rule = said.get("rule") or said["reason"]
         check = fits_beside if rule == "Reprieved" else REASONS[world.policy].get(rule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 from tests.reasons.worlds import Dict, World
 from tests.reference.nodes import PASSES, requests
@@ -45,11 +46,69 @@ def _on_node(ground: QueueGround, decision: Dict, node: str, claim: Dict) -> str
             return _insufficient(ground, decision, node, claim)
     stay = _protected(decision, node)
     gone = [pod for pod in ground.here(node) if f"Pod/default/{pod['metadata']['name']}" not in stay]
-    room = all(
-        ground.free(node, name, gone, when_left=True) >= units for name, units in requests(ground.pod).items() if units
-    )
+    room = _room(ground, node, gone)
     out = ground.decision.status(node, [pod for pod in ground.here(node) if pod not in gone]) != PASSES
-    return differs(room=(True, room), kept_out=(claim["kind"] == "KeptOut", out and room))
+    why = _NOT_TOGETHER[claim["rule"]] if claim["kind"] == "NotTogether" else None
+    return differs(
+        room=(True, room),
+        kept_out=(why is None, out and room),
+        by_law=(True, why is None or why(ground, node, claim["queue"], gone)),
+    )
+
+
+def _from_both_sides(ground: QueueGround, node: str, queue: str, gone: list[Dict]) -> bool:  # noqa: ARG001
+    """Some are in the queue whose guarantee is claimed, or below it, and some are not."""
+    asked = {name for name, units in requests(ground.pod).items() if units}
+    claimed = next(name for name in ground.names(ground.pod) if asked & set(ground.bounds(name, "guaranteed")))
+    return {claimed in ground.names(pod) for pod in gone} == {True, False}
+
+
+def _left_below(ground: QueueGround, node: str, queue: str, gone: list[Dict]) -> bool:  # noqa: ARG001
+    """Without all of them a queue has less than its guarantee, also with what comes to it."""
+    comes = requests(ground.pod) if queue in ground.names(ground.pod) else {}
+    return any(
+        ground.used(queue, name, kept=True) - freed + comes.get(name, 0) < units
+        for name, units in ground.bounds(queue, "guaranteed").items()
+        if (freed := _held(ground, queue, name, gone))
+    )
+
+
+def _guarantee_still_used(ground: QueueGround, node: str, queue: str, gone: list[Dict]) -> bool:
+    """Some of them make room, none of them for nothing, and of a type nothing is left that the queue guarantees."""
+    sets = (list(those) for size in range(1, len(gone) + 1) for those in combinations(gone, size))
+    enough = [those for those in sets if _room(ground, node, those)]
+    needed = [those for those in enough if not any(other != those and _among(other, those) for other in enough)]
+    return any(_nothing_left(ground, queue, those) for those in needed)
+
+
+def _room(ground: QueueGround, node: str, gone: list[Dict]) -> bool:
+    asked = {name: units for name, units in requests(ground.pod).items() if units}
+    return all(ground.free(node, name, gone, when_left=True) >= units for name, units in asked.items())
+
+
+def _among(some: list[Dict], others: list[Dict]) -> bool:
+    return all(pod in others for pod in some)
+
+
+def _nothing_left(ground: QueueGround, queue: str, gone: list[Dict]) -> bool:
+    path = ground.names(ground.pod)
+    below = path[: path.index(queue)]
+    return any(
+        ground.used(queue, name, kept=True) + ground.promised(queue, name) - _held(ground, queue, name, gone) >= units
+        for name, units in ground.bounds(queue, "guaranteed").items()
+        if requests(ground.pod).get(name, 0) and not any(name in ground.bounds(lower, "guaranteed") for lower in below)
+    )
+
+
+def _held(ground: QueueGround, queue: str, name: str, pods: list[Dict]) -> int:
+    return sum(requests(pod).get(name, 0) for pod in pods if queue in ground.names(pod))
+
+
+_NOT_TOGETHER = {
+    "OneSide": _from_both_sides,
+    "NeverBelowGuarantee": _left_below,
+    "AboveGuarantee": _guarantee_still_used,
+}
 
 
 def _insufficient(ground: QueueGround, decision: Dict, node: str, claim: Dict) -> str:

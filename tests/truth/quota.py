@@ -8,6 +8,7 @@ from tests.reasons.reach import named, of_kind, says
 from tests.reasons.worlds import Dict, World
 from tests.reference.nodes import requests
 from tests.reference.quota_tree import Tree
+from tests.truth import topology
 from tests.truth.compare import Check, differs
 
 
@@ -73,7 +74,12 @@ def workloads_stay(world: World, decision: Dict, claim: Dict) -> str:  # noqa: A
     return differs(protected=(counts, {rule: rules[rule] for rule in counts}), candidates=(claim["candidates"], free))
 
 
-CLAIMS: dict[str, Check] = {"QuotaShort": quota_short, "NotCovered": not_covered, "WorkloadsStay": workloads_stay}
+CLAIMS: dict[str, Check] = {
+    "QuotaShort": quota_short,
+    "NotCovered": not_covered,
+    "WorkloadsStay": workloads_stay,
+    **topology.CLAIMS,
+}
 
 
 # Reasons

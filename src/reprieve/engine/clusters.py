@@ -2,7 +2,8 @@
 
 1. A binding uses a cluster for what its result gives it there and for what is still leaving it.
 2. A cluster has left what it last reported, changed by what bindings use more or less since that report. A new report
-   is believed: it is taken to know all bindings as they are.
+   is believed: it is taken to know all bindings as they are. A cluster that is written anew with the same amounts, for
+   a label or a heartbeat, has reported nothing.
 3. A hollow cluster runs nothing but what bindings bring: what it has left is counted, and its reports, which may come
    late, are not needed. So it is never given more than it has.
 """
@@ -54,7 +55,9 @@ class ClusterLedger:
 
     def report(self, cluster: Cluster) -> None:
         summary = cluster.status.resource_summary or ResourceSummary()
-        self._reports[cluster.name] = _Report(summary, is_hollow(cluster), self.usage.of(cluster.name))
+        last = self._reports.get(cluster.name)
+        counted = last.counted if last is not None and last.summary == summary else self.usage.of(cluster.name)
+        self._reports[cluster.name] = _Report(summary, is_hollow(cluster), counted)
         self._count(cluster.name)
 
     def forget(self, cluster: str) -> None:

@@ -7,7 +7,8 @@ Each unit within reach is a victim, or it is named once in each domain where it 
    would not help; nobody is asked at all; another domain was chosen; or the preemptor fits beside it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -74,23 +75,32 @@ def explain(policy: Explained[View], view: View, told: Told) -> Details:
         return Details()
     offers = told.offers if told.offers is not None else policy.unasked(view)
     costs = _costs(offers, told)
-    obstacles = {} if told.brief else policy.obstacles(view, told)
+    obstacles = {} if told.brief else _without_chosen(policy.obstacles(view, told), told.chosen)
     return Details(costs, list(_spared(policy.judged(view, told), told, costs, obstacles)), obstacles)
+
+
+def _without_chosen(obstacles: dict[str, Claim], chosen: Offer | None) -> dict[str, Claim]:
+    """A policy tells of every domain of which its search made nothing: of those one may be found, looking for less."""
+    return {domain: claim for domain, claim in obstacles.items() if chosen is None or domain not in chosen.costs}
 
 
 def _costs(offers: Offers, told: Told) -> dict[str, Cost]:
     shown = islice(offers.all(), _OTHERS) if told.brief else offers.all()
-    chosen = [told.chosen] if told.brief and told.chosen is not None else []
-    return {domain: cost for offer in (*chosen, *shown) for domain, cost in offer.costs.items()}
+    costs = {domain: cost for offer in shown for domain, cost in offer.costs.items()}
+    if told.chosen is None:
+        return costs
+    chosen = told.chosen.costs  # it may cost less than what the search of its domain came to
+    return {**chosen, **costs, **chosen} if told.brief else {**costs, **chosen}
 
 
 def _spared(
     judged: Iterable[Judged], told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, Claim]
 ) -> Iterator[Spared]:
     gone = {victim.unit for victim in told.chosen.victims} if told.chosen is not None else set()
+    step = cache(partial(_step, told=told, costs=costs, obstacles=obstacles))
     for one in judged:
         if one.unit not in gone or not _leaves(one, told.chosen):
-            yield Spared(one.unit, _reason(one, told, costs, obstacles), one.where)
+            yield Spared(one.unit, _reason(one, told, step), one.where)
 
 
 def _leaves(one: Judged, chosen: Offer | None) -> bool:
@@ -98,10 +108,10 @@ def _leaves(one: Judged, chosen: Offer | None) -> bool:
     return chosen is None or not chosen.parts or one.unit in _victims(chosen.parts, one.in_domain)
 
 
-def _reason(one: Judged, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, Claim]) -> Reason:
+def _reason(one: Judged, told: Told, step: Callable[[str], Reason]) -> Reason:
     if one.leaves and one.unit in told.waiting_for:
         return Leaving()
-    return one.reason or _step(one.in_domain, told, costs, obstacles)
+    return one.reason or step(one.in_domain)
 
 
 def _step(domain: str, told: Told, costs: Mapping[str, Cost], obstacles: Mapping[str, Claim]) -> Reason:

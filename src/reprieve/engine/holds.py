@@ -13,6 +13,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from reprieve.model.remembering import remembered
+
 HOLD_ANNOTATION = "reprieve.scheduling/hold"
 HeldUnit = Annotated[str, Meta(pattern=r"^[A-Za-z]+/[^/]+/[^/]+$")]
 """Kind, namespace and name: whatever else stands in an annotation, somebody else has written it."""
@@ -63,6 +65,15 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """Of a group: the highest priority that made way for the pods it needs. Nobody above makes way for more of them."""
     decision: int = 0
 
+    @property
+    def of_application(self) -> bool:
+        """Whether it is that of an application that starts as a whole: each of its pods carries it."""
+        return self.preemptor.startswith("Application/")
+
+    def follower(self) -> "Hold":
+        """What stands on the pods of an application beside the first, which carries all of it."""
+        return Hold(preemptor=self.preemptor, policy=self.policy, reserves=self.reserves, decision=self.decision)
+
     def text(self) -> str:
         """As it stands in the annotation."""
         return msgspec.json.encode(self).decode()
@@ -78,8 +89,12 @@ _DECODER = msgspec.json.Decoder(Hold)
 def hold_of(annotations: Mapping[str, str]) -> Hold | None:
     """The hold that annotations carry; None: there is none, or none that can be read."""
     text = annotations.get(HOLD_ANNOTATION)
-    if not text:
-        return None
+    return _read(text) if text else None
+
+
+@remembered(4096, largest=16_000)
+def _read(text: str) -> Hold | None:
+    """Whoever looks at a pod that holds something asks, each time."""
     try:
         return _DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeError):

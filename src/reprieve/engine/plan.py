@@ -1,6 +1,6 @@
 """The answer: who makes way for whom, where, and why; complete, and made only as far as somebody asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from reprieve.engine.claims import Claim
+from reprieve.engine.linear_model import LinearModel
 from reprieve.engine.reasons import Reason
 from reprieve.model.names import UnitName
 
@@ -97,6 +98,8 @@ class Plan:
     """Until then nobody else is placed there at all, but who was promised a place before."""
     equals: Callable[[], frozenset[str]] = field(default=_no_equals, compare=False, repr=False)
     """The domains that cost as much as the chosen one; to be asked before the world moves on."""
+    models: Callable[[], Iterable[LinearModel]] = field(default=tuple, compare=False, repr=False)
+    """What was searched, for whoever proves what the least is; to be asked before the world moves on."""
     explain: Callable[[bool], Details] = field(default=_no_details, compare=False, repr=False)
 
     @cached_property

@@ -8,6 +8,8 @@
 6. **Choose** the offer that costs least, by criteria tried in order.
 7. **Commit**: the plan, whole or not at all. It changes nothing; effects carry it out.
 
+Between 6 and 7, where the settings want the best plan, it is looked for less than what was chosen (`improvement`).
+
 A policy says what is different about it, and nothing else. A domain may be many places that are searched at once, and
 its offers may be made one by one as they are asked for: `Offers` hides that from the steps.
 """
@@ -16,13 +18,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from reprieve.engine.alternatives import Alternatives
 from reprieve.engine.claims import Claim
 from reprieve.engine.explanation import Explained, Told, explain
+from reprieve.engine.improvement import Improved, improve
+from reprieve.engine.linear_model import LinearModel
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Details, Plan, Remark, StalePlan
 from reprieve.engine.steps import Choice, Criterion, choose, equals
 from reprieve.model.names import UnitName
 
+IMPROVED = "FewestVictims"
+"""The criterion that decided where it was looked for less."""
 Preemptor = TypeVar("Preemptor", contravariant=True)
 View = TypeVar("View", bound="PreemptorView")
 Domain = TypeVar("Domain")
@@ -62,6 +69,18 @@ class Policy(Explained[View], Protocol[Preemptor, View, Domain]):
     def criteria(self, view: View, offers: Offers) -> Sequence[Criterion]:
         """What tells offers apart, the weightiest first."""
 
+    def alternatives(self, view: View, chosen: Offer | None) -> Iterable[Alternatives[Any]]:
+        """What the rules allowed in the domains that were searched, for whoever looks for less than was chosen."""
+
+    def models(self, view: View) -> Iterable[LinearModel]:
+        """The same in inequalities, for whoever proves what the least is; none, where it cannot be said so."""
+
+    def search_steps(self) -> int:
+        """How far it is looked for less; 0: not at all."""
+
+    def improved(self, better: Improved) -> Remark:
+        """That it was looked for less, and found."""
+
     def message(self, view: View, offer: Offer) -> str:
         """The chosen offer in a sentence."""
 
@@ -84,6 +103,18 @@ class BasePolicy:
     def criteria(self, view: Any, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002 - there is nothing to choose
         return []
 
+    def alternatives(self, view: Any, chosen: Offer | None) -> Iterable[Alternatives[Any]]:  # noqa: ARG002
+        return ()
+
+    def models(self, view: Any) -> Iterable[LinearModel]:  # noqa: ARG002 - the design's answer is all there is
+        return ()
+
+    def search_steps(self) -> int:
+        return 0
+
+    def improved(self, better: Improved) -> Remark:
+        raise NotImplementedError(f"{type(self).__name__} has no words for {better.offer.domain}")
+
     def unasked(self, view: Any) -> Offers:  # noqa: ARG002 - nobody is asked, whatever it would cost
         return OfferList()
 
@@ -97,11 +128,12 @@ class BasePolicy:
         return ""
 
 
-def decide(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now: int) -> Plan:
-    """The decision for one preemptor, at a moment in microseconds since 1970."""
+def decide(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now: int, *, by_design: bool = False) -> Plan:
+    """The decision for one preemptor, at a moment in microseconds since 1970; `by_design`: whatever the settings say,
+    nobody looks for less than the design's own order finds."""
     view = policy.view(preemptor, now)
     before = policy.fingerprint()
-    made = _decide(policy, view)
+    made = _decide(policy, view, 0 if by_design else policy.search_steps())
     if policy.fingerprint() != before:
         raise AssertionError(f"the search for {view.unit} left the ledger changed")
     return made
@@ -112,7 +144,7 @@ def has_place(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now
     return policy.fits(policy.view(preemptor, now)) is not None
 
 
-def _decide(policy: Policy[Any, View, Domain], view: View) -> Plan:
+def _decide(policy: Policy[Any, View, Domain], view: View, steps: int) -> Plan:
     placed = policy.fits(view)
     if placed is not None:
         return _plan(policy, view, Told("Fits"), placed.message, placed)
@@ -124,10 +156,24 @@ def _decide(policy: Policy[Any, View, Domain], view: View) -> Plan:
         criteria = policy.criteria(view, offers)
         choice = choose(offers.possible, criteria)
         if choice is not None:
-            made = _preempt(policy, view, offers, choice)
+            offer = offers[choice.domain]
+            better = _better(policy, view, offer, steps)
+            if better is not None:
+                return _preempt_for_less(policy, view, offers, better)
+            made = _preempt(policy, view, offers, offer, choice)
             made.equals = partial(_equals, offers, criteria, choice)
             return made
-    return _hold_back(policy, view, policy.refusal(view), offers)
+    better = _better(policy, view, None, steps)
+    if better is not None:
+        return _preempt_for_less(policy, view, offers, better)
+    made = _hold_back(policy, view, policy.refusal(view), offers)
+    made.models = partial(policy.models, view)
+    return made
+
+
+def _better(policy: Policy[Any, View, Any], view: View, chosen: Offer | None, steps: int) -> Improved | None:
+    """What costs less than was chosen; None: nothing that was found, or nobody wants to know."""
+    return improve(policy.alternatives(view, chosen), steps) if steps else None
 
 
 def _searched(policy: Policy[Any, View, Domain], view: View) -> Iterator[Offers]:
@@ -137,10 +183,19 @@ def _searched(policy: Policy[Any, View, Domain], view: View) -> Iterator[Offers]
         yield found[0] if len(found) == 1 else OfferList(offer for offers in found for offer in offers.all())
 
 
-def _preempt(policy: Policy[Any, View, Any], view: View, offers: Offers, choice: Choice) -> Plan:
-    offer = offers[choice.domain]
+def _preempt(policy: Policy[Any, View, Any], view: View, offers: Offers, offer: Offer, choice: Choice) -> Plan:
     told = Told("Preempt", offers, offer, offer.criterion or choice.criterion, offer.waiting_for)
-    return _plan(policy, view, told, policy.message(view, offer), offer)
+    made = _plan(policy, view, told, policy.message(view, offer), offer)
+    made.models = partial(policy.models, view)
+    return made
+
+
+def _preempt_for_less(policy: Policy[Any, View, Any], view: View, offers: Offers, better: Improved) -> Plan:
+    offer = better.offer
+    told = Told("Preempt", offers, offer, offer.criterion or IMPROVED, offer.waiting_for)
+    made = _plan(policy, view, told, policy.message(view, offer), offer, policy.improved(better))
+    made.models = partial(policy.models, view)
+    return made
 
 
 def _hold_back(policy: Policy[Any, View, Any], view: View, held: HeldBack, offers: Offers | None = None) -> Plan:
@@ -149,10 +204,15 @@ def _hold_back(policy: Policy[Any, View, Any], view: View, held: HeldBack, offer
 
 
 def _plan(
-    policy: Policy[Any, View, Any], view: View, told: Told, message: str, answer: Placed | HeldBack | Offer
+    policy: Policy[Any, View, Any],
+    view: View,
+    told: Told,
+    message: str,
+    answer: Placed | HeldBack | Offer,
+    *said: Remark,
 ) -> Plan:
     """Step 7: all that effects need, and explanations that are made when somebody asks."""
-    remarks = tuple(policy.remarks(view, told))
+    remarks = (*said, *policy.remarks(view, told))
     return Plan(
         view.unit,
         policy.name,

@@ -231,9 +231,10 @@ class MemberLeftOut(Reason, frozen=True):
 
 
 class NoTaskGroups(Reason, frozen=True):
-    """A pod names YuniKorn's task groups, and is decided for alone."""
+    """A pod defines YuniKorn's task groups in a way that cannot be read, and is decided for alone."""
 
     pod: UnitName
+    problem: str = ""
 
 
 class MissingClass(Reason, frozen=True):
@@ -271,6 +272,12 @@ class NodeRequired(Reason, frozen=True):
 
     node: str
     reluctant: bool = False
+
+
+class PlaceholderReplaced(Reason, frozen=True):
+    """Eligible: it is a placeholder, and the pod that it kept the place for has come."""
+
+    node: str
 
 
 class QueueLaw(Reason, frozen=True):
@@ -320,3 +327,13 @@ class PolicyReason(Reason, frozen=True):
 
     rule: str  # type: ignore[misc]
     sentence: str
+
+
+class FewerAreEnough(Reason, frozen=True):
+    """It was looked for less than the design's own order found."""
+
+    by_design: int | None
+    """So many victims; None: it found no set that is enough."""
+    victims: int
+    violations_by_design: int = 0
+    violations: int = 0

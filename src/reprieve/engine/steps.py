@@ -239,13 +239,17 @@ def one_or_together(gap: list[int], shares: Ints, candidates: Mask) -> list[int]
 
 def _needed(useful: Amounts, gap: list[int]) -> list[int]:
     """The places of those who cannot be spared, after the others were given back, the most important first."""
-    surplus = useful.sum(axis=0) - gap
-    spared: set[int] = set()
-    for place in np.flatnonzero((useful <= surplus).all(axis=1))[::-1].tolist():
-        if (useful[place] <= surplus).all():
-            surplus -= useful[place]
-            spared.add(place)
-    return [place for place in range(len(useful)) if place not in spared]
+    surplus: list[int] = (useful.sum(axis=0) - gap).tolist()
+    rows: list[list[int]] = useful.tolist()  # short ones, for which NumPy would take longer
+    needed: list[int] = []
+    for place in range(len(rows) - 1, -1, -1):
+        for more, given in zip(surplus, rows[place], strict=True):
+            if given > more:
+                needed.append(place)
+                break
+        else:
+            surplus = [more - given for more, given in zip(surplus, rows[place], strict=True)]
+    return needed[::-1]
 
 
 def _first(holds: Any) -> int | None:

@@ -7,6 +7,7 @@ in seconds, and the same way each time.
 
 import asyncio
 import selectors
+import time
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -18,8 +19,37 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 """When virtual time begins, unless somebody says otherwise."""
 
 
-def system_clock() -> datetime:
-    return datetime.now(UTC)
+class SteadyClock:
+    """The time of this machine, but never backwards: what waits for a moment waits no longer because somebody set the
+    clock back.
+
+    1. Set forward, it follows at once. Set back, it goes on from where it was, by the monotonic clock, and a tenth
+       slower than that until the machine's clock has caught up.
+    2. What was written before a restart may be of a time that the machine has yet to reach; then it goes on from there,
+       unless that is more than a day away, and so a mistake of its own.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._wall = wall
+        self._monotonic = monotonic
+        self._measured = monotonic()
+        self._shown = wall()
+
+    def __call__(self) -> datetime:
+        wall, measured = self._wall(), self._monotonic()
+        passed, self._measured = measured - self._measured, measured
+        ahead = self._shown + passed - wall
+        self._shown = max(wall, self._shown + passed * (_SLOWER if ahead > _AHEAD else 1.0))
+        return datetime.fromtimestamp(self._shown, UTC)
+
+    def not_before(self, moment: datetime) -> None:
+        """It was this late already."""
+        if 0.0 < moment.timestamp() - self._shown <= _MOST_AHEAD:
+            self._shown = moment.timestamp()
+
+
+_AHEAD, _SLOWER, _MOST_AHEAD = 0.001, 0.9, 86_400.0
+system_clock = SteadyClock()
 
 
 class Deadlock(RuntimeError):

@@ -1,5 +1,6 @@
 """Whose turn it is among those who wait: the higher priority, compared where two paths meet; then who has less."""
 
+from functools import lru_cache
 from typing import Self
 
 
@@ -30,15 +31,23 @@ class Rank(tuple[int, ...]):
 
     def __lt__(self, other: tuple[int, ...]) -> bool:
         """Whether it goes before another."""
+        if len(self) == len(other):
+            return tuple.__gt__(self, other) if tuple.__ne__(self, other) else self.shares < _shares(other)
         depth = max(len(self), len(other))
         mine, theirs = _down_to(self, depth), _down_to(other, depth)
         return mine > theirs if mine != theirs else self.shares < _shares(other)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, tuple) and tuple(self) == tuple(other) and self.shares == _shares(other)
+        return isinstance(other, tuple) and tuple.__eq__(self, other) and self.shares == _shares(other)
 
     def __hash__(self) -> int:
         return hash((tuple(self), self.shares))
+
+
+@lru_cache(maxsize=1024)
+def rank_of(priority: int) -> Rank:
+    """That of units with nothing but a priority. The same object for the same priority: that is compared at once."""
+    return Rank(priority)
 
 
 def _shares(rank: tuple[int, ...]) -> tuple[int, ...]:

@@ -6,10 +6,11 @@ rest, rounded up as Kubernetes does, each within 64 bits so that every ledger ca
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import Any, Literal
+
+from reprieve.model.remembering import remembered
 
 CPU = "cpu"
 PODS = "pods"
@@ -116,7 +117,7 @@ def _number_text(number: object) -> str:
     return str(number)
 
 
-@lru_cache(maxsize=65536)
+@remembered(65536)
 def _parse_quantity(text: str) -> Quantity:
     match = _QUANTITY.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if match is None:
@@ -172,7 +173,7 @@ def _print_decimal(nano: int, *, exponent: bool) -> str:
     return f"{nano}{_DECIMAL_SUFFIX[power]}"
 
 
-@lru_cache(maxsize=65536, typed=True)
+@remembered(65536, typed=True)
 def amount(name: str, text: str | float | Decimal) -> int:
     """What `text` of the resource `name` counts for: thousandths for cpu, whole units for all else."""
     quantity = Quantity.parse(text)
@@ -207,10 +208,11 @@ class Resources(Mapping[str, int]):
         """Read a Kubernetes resource list; equal lists share one object."""
         if not isinstance(manifest, dict):
             raise QuantityError(manifest, "not a map of quantities", "names and quantities, such as {cpu: 500m}")
-        for name, value in manifest.items():
-            if isinstance(value, (bool, list, dict)):  # no quantity: and True must not be taken for a cached 1
-                raise QuantityError(value, "not a quantity", _FORMS, name)
-        return _parse_resources(tuple(manifest.items()))
+        items = tuple(manifest.items())
+        try:
+            return _TEXTS[items]
+        except (KeyError, TypeError):  # it is new, or holds what is no quantity
+            return _parse_new(items)
 
     def __getitem__(self, name: str) -> int:
         return self._amounts[name]
@@ -221,6 +223,20 @@ class Resources(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self._amounts)
 
+    # A mapping has these already, made of the three above; they are asked too often for that.
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._amounts
+
+    def keys(self) -> KeysView[str]:
+        return self._amounts.keys()
+
+    def values(self) -> ValuesView[int]:
+        return self._amounts.values()
+
+    def items(self) -> ItemsView[str, int]:
+        return self._amounts.items()
+
     def of(self, name: str) -> int:
         """The amount of one resource, zero when it is not named."""
         return self._amounts.get(name, 0)
@@ -229,7 +245,9 @@ class Resources(Mapping[str, int]):
         return {name: units for name, units in self._amounts.items() if units}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Resources) and self._nonzero() == other._nonzero()
+        if not isinstance(other, Resources):
+            return False
+        return self._amounts == other._amounts or self._nonzero() == other._nonzero()
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -276,7 +294,24 @@ class Resources(Mapping[str, int]):
 NOTHING = Resources()
 
 
-@lru_cache(maxsize=65536)
+# Lists of texts only: a key that holds True must not be taken for one that holds 1.
+_TEXTS: dict[tuple[tuple[str, str], ...], Resources] = {}
+_MOST_TEXTS = 65536
+
+
+def _parse_new(items: tuple[tuple[str, Any], ...]) -> Resources:
+    for name, value in items:
+        if isinstance(value, (bool, list, dict)):
+            raise QuantityError(value, "not a quantity", _FORMS, name)
+    parsed = _parse_resources(items)
+    if all(isinstance(value, str) for _, value in items):
+        if len(_TEXTS) >= _MOST_TEXTS:
+            _TEXTS.clear()
+        _TEXTS[items] = parsed
+    return parsed
+
+
+@remembered(65536)
 def _parse_resources(items: tuple[tuple[str, Any], ...]) -> Resources:
     amounts = {}
     for name, value in items:

@@ -138,15 +138,28 @@ def _check(data: Any) -> list[Finding]:
 # Running
 
 
-def run_case(case: Case) -> CaseVerdict:
-    """Ask the question of a case and compare."""
-    diff, unknown = _asked(case, case.data["expect"], case.data.get("assignment"))
+def run_case(case: Case, settings: Mapping[str, Any] | None = None) -> CaseVerdict:
+    """Ask the question of a case and compare. `settings` lie under those of the case."""
+    config = _over(settings or {}, case.data.get("config") or {})
+    diff, unknown = _asked(case, case.data["expect"], case.data.get("assignment"), config)
     if "natural" in case.data:
-        diff += (f"natural: {line}" for line in _asked(case, case.data["natural"], None)[0])
+        diff += (f"natural: {line}" for line in _asked(case, case.data["natural"], None, config)[0])
     return CaseVerdict(case.name, not diff, diff, unknown)
 
 
-def _asked(case: Case, expect: Mapping[str, Any], assignment: Mapping[str, str] | None) -> tuple[list[str], list[str]]:
+def _over(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case says over what all of them get; within a section, each setting by itself."""
+    both = {name: _over(settings[name], said) for name, said in own.items() if _sections(settings.get(name), said)}
+    return {**settings, **own, **both}
+
+
+def _sections(one: Any, other: Any) -> bool:
+    return isinstance(one, Mapping) and isinstance(other, Mapping)
+
+
+def _asked(
+    case: Case, expect: Mapping[str, Any], assignment: Mapping[str, str] | None, config: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
     """How the answer differs from what is expected, and what was not understood."""
     data = case.data
     try:
@@ -154,7 +167,7 @@ def _asked(case: Case, expect: Mapping[str, Any], assignment: Mapping[str, str] 
             data["objects"],
             preemptor=data.get("preemptor"),
             now=data.get("now"),
-            config=data.get("config"),
+            config=config,
             feature_gates=data.get("featureGates"),
             assignment=assignment,
         )

@@ -40,7 +40,7 @@ _RESOLVED_ONCE = (PriorityClass, WorkloadPriorityClass)
 _OF_THE_SERVER = ("uid", "creation_timestamp", "resource_version")
 
 
-class Change(NamedTuple):
+class ProposedChange(NamedTuple):
     """What is to be tried out."""
 
     loaded: Loaded
@@ -83,7 +83,7 @@ class Change(NamedTuple):
                     yield item
 
 
-def read_change(paths: Iterable[str], deleted: Iterable[str] = ()) -> Change:
+def read_change(paths: Iterable[str], deleted: Iterable[str] = ()) -> ProposedChange:
     """A change from files; mistakes are raised all at once, with file, document and field."""
     files, problems = find_files(paths)
     if problems:
@@ -91,13 +91,13 @@ def read_change(paths: Iterable[str], deleted: Iterable[str] = ()) -> Change:
     return change_of((document for file in files for document in read_file(file)), deleted)
 
 
-def change_from(manifests: Iterable[Any], settings: Iterable[Any], deleted: Iterable[str]) -> Change:
+def change_from(manifests: Iterable[Any], settings: Iterable[Any], deleted: Iterable[str]) -> ProposedChange:
     """A change from plain data."""
     documents = (Document(Origin("request", number), data) for number, data in enumerate([*manifests, *settings], 1))
     return change_of(documents, deleted)
 
 
-def change_of(documents: Iterable[Document], deleted: Iterable[str] = ()) -> Change:
+def change_of(documents: Iterable[Document], deleted: Iterable[str] = ()) -> ProposedChange:
     objects: list[Document] = []
     settings: list[Mapping[str, Any]] = []
     problems: list[Problem] = []
@@ -115,7 +115,7 @@ def change_of(documents: Iterable[Document], deleted: Iterable[str] = ()) -> Cha
     plain = {document.origin: data for document in objects if (data := document.plain()) is not None}
     silent = (origin for place, data in plain.items() for origin in _without_status(place, data))
     going = tuple(asked_of(unit, about=DELETE) for unit in deleted)
-    return Change(loaded, tuple(settings), going, tuple(plain.values()), frozenset(silent))
+    return ProposedChange(loaded, tuple(settings), going, tuple(plain.values()), frozenset(silent))
 
 
 def _without_status(origin: Origin, data: Any) -> Iterator[Origin]:

@@ -179,7 +179,7 @@ class Planner:
 
     def _result(self, decisions: list[Decision], priorities: dict[Any, dict[str, Any]] | None = None) -> Result:
         now = self.now.isoformat().replace("+00:00", "Z")
-        return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {}, {}, self.errors)
+        return Result(now, decisions, [], [], [], priorities or {}, self.warnings, {}, {}, {}, {}, self.errors)
 
 
 def _units(one: Preemptor) -> set[str]:

@@ -9,7 +9,7 @@ import msgspec
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
 from reprieve.manifests.kinds import KINDS, NAMESPACED, find_resource
 from reprieve.manifests.problems import InvalidInput, Origin, Problem, ReprieveError, did_you_mean, found
-from reprieve.manifests.yunikorn import QUEUE
+from reprieve.manifests.yunikorn import APPLICATION, QUEUE
 from reprieve.model.names import parts_of
 from reprieve.policies.entry import Asked
 from reprieve.texts import questions as texts
@@ -67,9 +67,10 @@ def _of_mapping(unit: Mapping[str, Any]) -> Asked:
 
 def _kind_of(word: str, about: str) -> str:
     """A kind as `kubectl` would take it: in any case, singular or plural, or by its short name. Queues of YuniKorn's
-    configuration are no objects, and are named as decisions name them; `queue` is short for a LocalQueue."""
-    if word == QUEUE:
-        return QUEUE
+    configuration and applications are no objects, and are named as decisions name them; `queue` is short for a
+    LocalQueue."""
+    if word in (QUEUE, APPLICATION):
+        return word
     resource = find_resource(word)
     if resource is None:
         raise question(f"{found(word)}, which is not a kind that is read", did_you_mean(word, KINDS), about=about)
@@ -77,7 +78,7 @@ def _kind_of(word: str, about: str) -> str:
 
 
 def _namespace_of(kind: str) -> str:
-    return DEFAULT_NAMESPACE if NAMESPACED.get(kind) else ""
+    return DEFAULT_NAMESPACE if NAMESPACED.get(kind) or kind == APPLICATION else ""
 
 
 def no_such_unit(unit: str, known: Iterable[str], *, about: str = PREEMPTOR) -> InvalidInput:

@@ -22,7 +22,7 @@ from reprieve.policies.registry import Policies
 from reprieve.world import PodFacts
 
 
-class Figures:
+class PodFigures:
     """What is counted of a queue or an application."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Figures:
             self.waiting += 1
 
 
-class Application(Figures):
+class ApplicationFigures(PodFigures):
     """The pods of one application in one queue, the oldest first."""
 
     def __init__(self, name: str, queue: str) -> None:
@@ -68,7 +68,7 @@ class Application(Figures):
         return sorted({facts.nominated for facts in self.pods if is_reserved(facts)})
 
 
-class QueueFigures(Figures):
+class QueueFigures(PodFigures):
     """One queue; `configured` is what the configuration says of it, None for one that was made for a pod."""
 
     def __init__(self, node: QueueNode, configured: Queue | None) -> None:
@@ -101,7 +101,7 @@ class QueueSurvey:
         self.total = NOTHING
         for node in self.nodes:
             self.total += node.allocatable
-        self.applications: dict[tuple[str, str], Application] = {}
+        self.applications: dict[tuple[str, str], ApplicationFigures] = {}
         self.on_node: dict[str, list[PodFacts]] = {}
         self.elsewhere: dict[str, Resources] = {}
         """By node: what pods hold there that are in no queue."""
@@ -124,7 +124,7 @@ class QueueSurvey:
 
     def _count(self, facts: PodFacts, queue: QueueNode) -> None:
         name = application_of(facts)
-        app = self.applications.setdefault((queue.name, name), Application(name, queue.name))
+        app = self.applications.setdefault((queue.name, name), ApplicationFigures(name, queue.name))
         app.pods.append(facts)
         app.count(facts)
         if is_reserved(facts):

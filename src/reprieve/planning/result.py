@@ -47,6 +47,9 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     """Quota workloads that were admitted: unit, pod set, pods."""
     pending: dict[str, str] = {}
     """Why units wait that had no turn in the cycle: no queue takes them, or others are before them."""
+    domains: dict[str, dict[str, dict[str, Any]]] = {}
+    """Quota workloads that were admitted on a topology: unit, pod set, its `levels`, and how many pods go to which of
+    its `domains`."""
     errors: int = 0
     """How many of the warnings are errors to `reprieve check`: an API server would refuse what they are about."""
 
@@ -67,6 +70,11 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
 def decision(plan: Plan, *, brief: bool = False) -> Decision:
     """A plan with everything it knows; `brief` for the main points."""
     details = plan.brief if brief else plan.details
+    # Much is said of many: what is one and the same reason or obstacle is put in words once.
+    reasons = {id(spared.reason): spared.reason for spared in details.spared}
+    sentences = {number: (texts.describe(reason), msgspec.to_builtins(reason)) for number, reason in reasons.items()}
+    obstacles = {id(claim): claim for claim in details.obstacles.values()}
+    said = {number: claims.obstacle(claim) for number, claim in obstacles.items()}
     return Decision(
         preemptor=plan.preemptor,
         policy=plan.policy,
@@ -82,16 +90,16 @@ def decision(plan: Plan, *, brief: bool = False) -> Decision:
             {
                 "unit": spared.unit,
                 "rule": spared.reason.rule,
-                "message": texts.describe(spared.reason),
+                "message": sentences[id(spared.reason)][0],
                 "domain": spared.domain,
-                "facts": msgspec.to_builtins(spared.reason),
+                "facts": sentences[id(spared.reason)][1],
             }
             for spared in details.spared
         ],
         message=plan.message,
         criterion=plan.criterion,
         waiting_for=[*plan.waiting_for],
-        obstacles={domain: claims.obstacle(claim) for domain, claim in details.obstacles.items()},
+        obstacles={domain: said[id(claim)] for domain, claim in details.obstacles.items()},
         claims=[*map(msgspec.to_builtins, plan.claims), *_about_domains(details.obstacles)],
     )
 

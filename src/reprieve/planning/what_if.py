@@ -11,7 +11,7 @@ from reprieve.manifests.loading import no_garbage_collection
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import Problem, in_order
 from reprieve.manifests.scheduling import PriorityClass
-from reprieve.planning.change import Change
+from reprieve.planning.change import ProposedChange
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.pictures import Picture, compare
 from reprieve.planning.planner import usable
@@ -21,7 +21,7 @@ from reprieve.world import World, microseconds
 
 
 def what_if(
-    loaded: Loaded, change: Change, settings: Settings, now: datetime, *, names: frozenset[str] | None = None
+    loaded: Loaded, change: ProposedChange, settings: Settings, now: datetime, *, names: frozenset[str] | None = None
 ) -> Comparison:
     """What is different with a change, for the schedulers of these names (None: all). What was read stays as it is."""
     with no_garbage_collection():
@@ -29,7 +29,7 @@ def what_if(
 
 
 def _what_if(
-    loaded: Loaded, change: Change, settings: Settings, now: datetime, names: frozenset[str] | None
+    loaded: Loaded, change: ProposedChange, settings: Settings, now: datetime, names: frozenset[str] | None
 ) -> Comparison:
     world = World(usable(loaded).objects, now)
     moment = microseconds(now)
@@ -60,7 +60,7 @@ def _follow(before: Policies, after: Policies) -> None:
                 after.world.put(item)
 
 
-def _changed(before: World, after: World, change: Change) -> dict[str, str]:
+def _changed(before: World, after: World, change: ProposedChange) -> dict[str, str]:
     """What happens to each object that the change names."""
     told = {str(asked.unit): texts.DELETED for asked in change.deleted}
     for entry in change.loaded.entries:

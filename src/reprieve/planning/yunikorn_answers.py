@@ -18,7 +18,7 @@ from reprieve.manifests.meta import Condition, find_condition
 from reprieve.manifests.yunikorn import VCORE, ChildTemplate
 from reprieve.model.resources import CPU, NOTHING, Resources
 from reprieve.planning.queue_figures import (
-    Application,
+    ApplicationFigures,
     QueueFigures,
     QueueSurvey,
     application_of,
@@ -100,7 +100,7 @@ class YunikornAnswers:
 
     # Applications
 
-    def _in(self, queue: str) -> list[Application]:
+    def _in(self, queue: str) -> list[ApplicationFigures]:
         """The applications of a queue and of all below it."""
         found = self._survey.applications.values()
         return [app for app in found if f"{app.queue}.".startswith(f"{queue}.")]
@@ -119,7 +119,7 @@ class YunikornAnswers:
         named = [app for app in found if app.name == name and queue.lower() in ("", app.queue)]
         return self._application(named[0]) if named else None
 
-    def _application(self, app: Application) -> Data:
+    def _application(self, app: ApplicationFigures) -> Data:
         ended = [each for facts in app.pods if (each := _finished(facts)) is not None] if not app.active else []
         return _kept(
             applicationID=app.name,

@@ -106,6 +106,8 @@ class Entry(ABC):
     """What it decides for."""
     places_units = True
     """Whether what it decides for gets a place; False: it only makes others leave."""
+    config_maps: frozenset[str] | None = None
+    """The names of the ConfigMaps that it reads; None: any may be one of them."""
     looks_at_budgets = False
     """Whether its plans respect PodDisruptionBudgets where the settings say so. Not every design knows them."""
 

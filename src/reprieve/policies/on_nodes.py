@@ -48,10 +48,14 @@ def commit_pods(world: World, pods: Iterable[PodFacts], plan: Plan, limit: int |
 
 
 def _nominated(pod: Pod, node: str, hold: Hold) -> Pod:
-    """A pod that was promised a place, as the loop would write it."""
-    annotations = {**pod.metadata.annotations, HOLD_ANNOTATION: hold.text()}
-    metadata = msgspec.structs.replace(pod.metadata, annotations=annotations)
+    """A pod that was promised a place, as the loop would write it, with as much of its hold as decisions ask for."""
     status = msgspec.structs.replace(pod.status, nominated_node_name=node)
+    said = pod.metadata.annotations
+    remembered = hold.reserves or hold.closes or hold.limit is not None
+    if not remembered and HOLD_ANNOTATION not in said:
+        return msgspec.structs.replace(pod, status=status)
+    annotations = {**said, HOLD_ANNOTATION: hold.text()}
+    metadata = msgspec.structs.replace(pod.metadata, annotations=annotations)
     return msgspec.structs.replace(pod, metadata=metadata, status=status)
 
 

@@ -16,27 +16,31 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.claims import Claim, NoNodes
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.exposure import Exposure, Overcommitted
+from reprieve.engine.linear_model import LinearModel
 from reprieve.engine.nodes.exposure import overcommitted_nodes
-from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
+from reprieve.engine.nodes.gang_alternatives import GangAlternatives
+from reprieve.engine.nodes.gang_placement import GangPlacer
+from reprieve.engine.nodes.leavers import Leavers
+from reprieve.engine.nodes.ledger import MOST_SHAPES, NOWHERE, NodeLedger
+from reprieve.engine.nodes.lost_work import LostWork
 from reprieve.engine.nodes.obstacles import without_asking
 from reprieve.engine.nodes.pool import NodeRule, Ranked
 from reprieve.engine.nodes.reach import REACHED
 from reprieve.engine.nodes.rules import judge, missing_classes, preemption_rules
+from reprieve.engine.nodes.trial import Gang
 from reprieve.engine.nodes.victims import VictimSearch
 from reprieve.engine.nodes.view import NodeView
-from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan, Remark, Victim
-from reprieve.engine.preemption import decide, has_place
+from reprieve.engine.preemption import BasePolicy, decide, has_place
 from reprieve.engine.reasons import LowerPriority, NobodyAsked
-from reprieve.engine.steps import Criterion
+from reprieve.engine.steps import TIE_BREAK, Criterion, choose, equals
 from reprieve.manifests.pods import Pod
 from reprieve.model.names import UnitName
 from reprieve.policies.entry import Asked, Entry, Ground, Known, Preemptor
@@ -54,7 +58,6 @@ from reprieve.texts import pods as texts
 from reprieve.texts.remarks import missing_class
 from reprieve.world import NEVER, PodFacts
 
-_MOST_SHAPES = 64
 NodesAtOnce = str
 """The one domain of this policy stands for all nodes, which are searched together."""
 ALL_NODES: NodesAtOnce = "nodes"
@@ -74,8 +77,8 @@ class PodView:
         return self.facts.unit
 
 
-class PodPolicy:
-    """Decides for single pods over one world."""
+class PodPolicy(BasePolicy):
+    """Decides for single pods over one world. Its search finds the least in all but a few worlds: nobody looks on."""
 
     name = "pod"
 
@@ -88,14 +91,14 @@ class PodPolicy:
     def view(self, preemptor: PodFacts, now: int) -> PodView:
         """Kept for pods of one shape and renewed where nodes have changed, or made anew."""
         self._ledger.sync()
-        shape = self.shape(preemptor)
+        shape = self._ledger.shape(preemptor)
         view = self._kept.get(shape)
         if view is not None and view.nodes.current:
             view.facts = preemptor
             view.nodes.follow(preemptor)
         else:
             view = PodView(preemptor, self._ledger.view(preemptor))
-            if len(self._kept) >= _MOST_SHAPES:
+            if len(self._kept) >= MOST_SHAPES:
                 self._kept.clear()
             if view.nodes.inter_pod is None:
                 self._kept[shape] = view
@@ -104,14 +107,6 @@ class PodPolicy:
             view.search = None
         view.now = now
         return view
-
-    def shape(self, facts: PodFacts) -> object:
-        """What makes two pods alike to the search; pods that mind those around them are never alike."""
-        spec = facts.pod.spec
-        placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))
-        kind = (facts.key[0], facts.labels) if len(self._table.repels) > 1 else ()
-        spread = len(spec.topology_spread_constraints)
-        return facts.priority, facts.requests, placement, facts.host_ports, kind, spread, storage_shape(facts)
 
     # 1. and 2. Does it fit? May it preempt?
 
@@ -172,7 +167,40 @@ class PodPolicy:
         return possible
 
     def criteria(self, view: PodView, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002 - columns over all nodes
-        return view.search.costs.criteria() if view.search is not None else []
+        if view.search is None:
+            return []
+        criteria = view.search.costs.criteria()
+        return self._with_lost_work(view, view.search, criteria) if self._minds_lost_work else criteria
+
+    @property
+    def _minds_lost_work(self) -> bool:
+        settings = self._ledger.settings
+        return settings.search != "Design" and settings.asks_for_lost_work
+
+    def _with_lost_work(self, view: PodView, search: VictimSearch, criteria: list[Criterion]) -> list[Criterion]:
+        """Before the age of nodes: asked only where that would decide."""
+        choice = choose(search.feasible, criteria)
+        lost = np.zeros(self._table.size, dtype=np.int64)
+        if choice is not None and choice.criterion == TIE_BREAK:
+            work = LostWork(self._ledger, view.now)
+            for node in equals(search.feasible, criteria, choice.domain):
+                lost[node] = work.of(search.pods_on(node))
+        return [*criteria[:-1], Criterion("LeastLostWork", lost), criteria[-1]]
+
+    def models(self, view: PodView) -> Iterator[LinearModel]:
+        """As a gang of one: its candidates, and which of them break budgets where they stand."""
+        search, facts = _searched(view), view.facts
+        alone = Gang(facts.unit, [facts], 1, facts.priority, entitled=1)
+        placer = GangPlacer(self._ledger, alone, ~self._table.gone[: self._table.size])
+        may, nodes = search.candidates(), np.arange(self._table.size)
+        breaks = {
+            self._table.residents[node][rank].unit.key: int(search.violating[rank, node])
+            for rank, node in np.argwhere(may).tolist()
+        }
+        leavers = Leavers(self._table, nodes, may, breaks, search.violating)
+        model = GangAlternatives(self._ledger, placer, leavers, None, 1, view.now).model()
+        if model is not None:
+            yield model
 
     def message(self, view: PodView, offer: Offer) -> str:
         return texts.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], offer.pdb_violations)
@@ -208,8 +236,11 @@ class PodPolicy:
 
     def _missing_classes(self, view: PodView) -> list[Remark]:
         """Nodes within reach that were left out because nobody knows what a pod there tolerates."""
-        rules, left_out = self.rules(view), _searched(view).spoiled & (view.nodes.reach == REACHED)
-        return [missing_class(reason) for reason in missing_classes(self._table, rules, left_out)]
+        spoiled = _searched(view).spoiled
+        if not spoiled.any():
+            return []
+        left_out = spoiled & (view.nodes.reach == REACHED)
+        return [missing_class(reason) for reason in missing_classes(self._table, self.rules(view), left_out)]
 
     # Explanations
 
@@ -226,8 +257,7 @@ class PodPolicy:
 
     def obstacles(self, view: PodView, told: Told) -> dict[str, Claim]:
         out = self._out(view, respected=told.outcome == "Unschedulable" and told.offers is not None)
-        claims = _searched(view).obstacles
-        return {self._table.names[node]: claim for node in out.tolist() for claim in claims(np.array([node]))}
+        return {self._table.names[node]: claim for node, claim in _searched(view).obstacle_on_each(out)}
 
     def _out(self, view: PodView, *, respected: bool) -> Ints:
         """The nodes that cannot take the pod; also those where only a budget stands in the way that is `respected`."""
@@ -276,6 +306,7 @@ class PodEntry(Entry):
     name = PodPolicy.name
     ledger = ON_NODES
     kinds = ("Pod",)
+    config_maps = frozenset[str]()
     looks_at_budgets = True
 
     def __init__(self, ground: Ground) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from reprieve.configuration import Settings
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.plan import Plan
+from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
 from reprieve.model.lines import Lines
 from reprieve.model.names import UnitName
@@ -86,8 +87,9 @@ class Waiting:
         self._standing_now = standing_now
         self._first = deque[Preemptor]()
         self._lines = Lines(self._place, lambda unit, _: unit in self._units)
+        # Who has no shares stands where it stands: all of them are one line, of which only the first is looked at.
         for number, one in enumerate(self._units.values()):
-            self._lines.push(one.line if one.line is not None else one.unit, one.unit, number)
+            self._lines.push(one.line, one.unit, number)
 
     def _place(self, unit: str) -> tuple[Any, ...]:
         one = self._units[UnitName(unit)]
@@ -212,6 +214,11 @@ class Policies:
 
     def _undo(self, preemptor: Preemptor) -> bool:
         return self._entries[preemptor.policy].undo(preemptor)
+
+    def reads(self, settings: ConfigMap) -> bool:
+        """Whether a decision may depend on what these settings say."""
+        read = [entry.config_maps for entry in self._entries.values()]
+        return any(names is None or settings.name in names for names in read)
 
     def respects_budgets(self, policy: str) -> bool:
         """Whether a plan of this policy breaks no budget."""

@@ -6,16 +6,18 @@ import os
 from random import Random
 from typing import Any
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reprieve
 from reprieve.configuration import Settings
+from reprieve.engine.nodes.inter_pod import concerned
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.preemption import decide
 from reprieve.manifests.loading import load_objects
 from reprieve.planning.result import Decision
-from reprieve.policies.pod import PodPolicy
+from reprieve.policies.pod import ALL_NODES, PodPolicy
 from reprieve.world import World, microseconds
 from tests.generators.worlds import FEATURES, NOW, Dict, RandomWorld, random_worlds
 from tests.reference.cluster import moment, priority_of, read, unit_of
@@ -118,6 +120,54 @@ def test_after_a_decision_the_ledger_is_what_it_was_before(world: RandomWorld) -
     plan = decide(PodPolicy(ledger), facts, microseconds(moment(NOW)))
     assert plan.details is not None
     assert ledger.table.fingerprint() == before
+
+
+@laws
+@given(WORLDS)
+def test_what_nodes_that_look_alike_are_told_together_each_is_told_by_itself(world: RandomWorld) -> None:
+    objects = [*world.objects, *twins(world.objects)]
+    ledger = NodeLedger(World(entry.manifest for entry in load_objects(objects).entries), Settings())
+    policy = PodPolicy(ledger)
+    facts = next(facts for facts in ledger.world.pods.values() if facts.unit == world.preemptor)
+    view = policy.view(facts, microseconds(moment(NOW)))
+    policy.search(view, ALL_NODES, policy.rules(view))
+    assert view.search is not None
+    nodes = np.arange(ledger.table.size)
+    alone = [(node, claim) for node in nodes.tolist() for claim in view.search.obstacles(np.array([node]))]
+    assert list(view.search.obstacle_on_each(nodes)) == alone
+
+
+def twins(objects: list[Dict]) -> list[Dict]:
+    """Every node once more, with pods like those that run there."""
+    nodes = [item for item in objects if item["kind"] == "Node"]
+    pods = [item for item in objects if item["kind"] == "Pod" and item["spec"].get("nodeName")]
+    there = [{**pod, "spec": {**pod["spec"], "nodeName": f"{pod['spec']['nodeName']}-twin"}} for pod in pods]
+    return [
+        {**item, "metadata": {**item["metadata"], "name": f"{item['metadata']['name']}-twin"}}
+        for item in (*nodes, *there)
+    ]
+
+
+@laws
+@given(WORLDS)
+def test_who_leaves_takes_as_much_room_as_who_stays_for_whoever_does_not_mind(world: RandomWorld) -> None:
+    """What `NodeRoom.minds_leaving` says of a pod, so that nobody has to be put back to ask where it fits."""
+    fits = []
+    for objects in (world.objects, [*map(leaving, world.objects)]):
+        ledger = NodeLedger(World(entry.manifest for entry in load_objects(objects).entries), Settings())
+        facts = next(facts for facts in ledger.world.pods.values() if facts.unit == world.preemptor)
+        view = PodPolicy(ledger).view(facts, microseconds(moment(NOW)))
+        if facts.claims or concerned(ledger.table, facts):
+            return
+        fits.append(dict(zip(ledger.table.names, view.nodes.fits.tolist(), strict=True)))
+    assert fits[0] == fits[1]
+
+
+def leaving(item: Dict) -> Dict:
+    """Who runs is told to go."""
+    if item["kind"] != "Pod" or not item["spec"].get("nodeName"):
+        return item
+    return {**item, "metadata": {**item["metadata"], "deletionTimestamp": NOW}}
 
 
 @laws

@@ -102,7 +102,17 @@ class Life:
     def step(self) -> None:
         """One thing happens; what is more frequent in life is here, too."""
         come, go = self.a_pod_comes, self.a_pod_goes
-        happenings = (come, come, come, go, go, self.a_node_comes, self.a_node_goes, self.touch_a_node)
+        happenings = (
+            come,
+            come,
+            come,
+            go,
+            go,
+            self.a_node_comes,
+            self.a_node_goes,
+            self.touch_a_node,
+            self.touch_a_pod,
+        )
         self.random.choice((*happenings, self.somebody_is_nominated, self.one_of_its_like_comes, self.rules_change))()
 
     def a_pod_comes(self) -> None:
@@ -141,6 +151,15 @@ class Life:
             part = random.choice(["spec", "status"])
             spec = {"unschedulable": not node.get("spec", {}).get("unschedulable", False)}
             self.put({**node, part: spec if part == "spec" else other[part]})
+
+    def touch_a_pod(self) -> None:
+        """It is told to leave, or says something else of itself, where it is and as large as it is."""
+        random = self.random
+        keys = [key for key in sorted(self.manifests) if key[0] == "Pod" and key[2] != "p"]
+        for pod in (self.manifests[key] for key in random.sample(keys, min(len(keys), 1))):
+            other = self.maker.running(pod["metadata"]["name"], "", {})["metadata"]
+            part = random.choice([{"deletionTimestamp": NOW}, {"labels": other.get("labels", {})}, {"annotations": {}}])
+            self.put({**pod, "metadata": {**pod["metadata"], **part}})
 
     def delete_one(self, kind: str) -> None:
         keys = sorted(key for key in self.manifests if key[0] == kind and key[2] != "p")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from reprieve.engine.plan import Plan, StalePlan
@@ -262,9 +263,16 @@ def test_a_cluster_that_reports_anew_is_believed() -> None:
     policy = policy_of(cluster(), HIGH)
     policy.commit(decided(policy, "high"))
     assert policy.federation.free["m1"].of("cpu") == 5_000
-    policy.world.put(policy.federation.clusters["m1"])
+    known = policy.federation.clusters["m1"]
+    policy.world.put(
+        msgspec.structs.replace(known, metadata=msgspec.structs.replace(known.metadata, labels={"a": "b"}))
+    )
     policy.federation.refresh()
-    assert policy.federation.free["m1"].of("cpu") == 10_000
+    assert policy.federation.free["m1"].of("cpu") == 5_000, "it was written anew, and says the same"
+    (reported,) = load_objects([cluster(used="6")]).objects
+    policy.world.put(reported)
+    policy.federation.refresh()
+    assert policy.federation.free["m1"].of("cpu") == 4_000
 
 
 def test_decisions_say_all_they_know() -> None:

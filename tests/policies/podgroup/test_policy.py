@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from reprieve.engine.nodes import second_thoughts
+from reprieve.engine.nodes.second_thoughts import SecondThoughts
 from tests.builders.pods import budget, in_workload, node, pod, pod_group, priority_class, workload
 from tests.generators.groups import avoiding
 from tests.policies.podgroup.gangs import (
@@ -239,10 +241,11 @@ def test_respecting_budgets_means_looking_elsewhere() -> None:
     assert victims(decide(nodes(3), others, gang(2), pdb="Respect")) == ["b", "c"]
 
 
-def test_at_equal_priority_the_single_pod_goes_before_the_group() -> None:
+def test_at_equal_priority_the_single_pod_goes_before_the_group_by_the_order_of_the_design() -> None:
     team = pod_group("team", gang=1, whole=True, priority=10)
     others = [running("a", "n1", group="team"), running("b", "n2", started="2026-01-01T01:00:00Z")]
-    assert victims(decide(nodes(2), team, others, gang(1))) == ["b"]
+    assert victims(decide(nodes(2), team, others, gang(1), search="Design")) == ["b"]
+    assert victims(decide(nodes(2), team, others, gang(1))) == ["a"]  # which loses less work
 
 
 def test_members_elsewhere_make_a_node_the_dearer_choice_for_a_pod() -> None:
@@ -301,3 +304,29 @@ def test_somebody_on_another_node_of_the_rack_can_be_what_keeps_a_gang_away() ->
     loud = running("loud", "n2", cpu="1", spec={"affinity": avoiding({"job": "job"}, "rack")})
     decision = decide(hosts, loud, gang(1, labels={"job": "job"}))
     assert victims(decision) == ["loud"]
+
+
+def test_of_a_group_of_more_than_a_thousand_pods_a_few_may_need_a_place() -> None:
+    """All others go without: that is gone through one after the other, and not into ever deeper calls."""
+    made = decide(nodes(2), gang(1100, least=3, cpu="2600m"))
+    assert made.outcome == "Unschedulable"
+    assert "2 of the 3 pods it needs would fit" in made.message
+
+
+def test_a_group_of_many_pods_that_can_hardly_be_packed_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each place that was tried, all that may go without would be looked at again."""
+    looks = 0
+    look = SecondThoughts._nodes
+
+    def counted(self: SecondThoughts, shape: int, facts: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return look(self, shape, facts)
+
+    monkeypatch.setattr(SecondThoughts, "_nodes", counted)
+    monkeypatch.setattr(second_thoughts, "_LOOKS", 200)
+    group, *pods = gang(90, least=12, cpu="2600m")
+    for number, item in enumerate(pods):
+        item["spec"]["containers"][0]["resources"]["requests"]["cpu"] = f"{2600 + 37 * number % 500}m"
+    assert decide(nodes(11), group, pods).outcome == "Unschedulable"
+    assert 0 < looks <= 4 * 200  # it is asked with and without others, for all and for the least

@@ -93,6 +93,33 @@ def test_a_nomination_to_a_node_that_is_gone_means_nothing() -> None:
     assert victims(decide(nodes(1), running("low", "n1"), nominated("gone"))) == ["low"]
 
 
+def test_a_plan_is_made_anew_when_the_node_of_one_pod_is_gone() -> None:
+    """The victims of the others are still leaving, and all of them together are no use any more."""
+    decision = decide(nodes(3), leaving(), running("a", "n2"), running("b", "n3"), nominated("n1", "gone"))
+    assert decision.outcome == "Preempt"
+    assert len(victims(decision)) == 2
+
+
+def test_a_node_that_was_deleted_is_gone_as_one_that_never_was() -> None:
+    """A pod of the group runs on one, another is nominated to it: neither says where the rest goes."""
+    labels = {"zone": "b"}
+    there = [node("n1", labels=labels), node("n2", labels={"zone": "a"}), running("low", "n1"), leaving()]
+    first, *waiting = nominated("n1", "n2", group={"schedulingConstraints": {"topology": [{"key": "zone"}]}})
+    members = [first, running("job-0", "n2", 100, "1", group="job"), *waiting]
+    world = World(load_objects([*CLASSES, *there, *members]).objects)
+    settings = Settings(feature_gates=GATES, validate=True)
+    policy, groups = PodGroupPolicy(NodeLedger(world, settings)), Groups(world, settings)
+
+    def answer(using: PodGroupPolicy) -> tuple[str, str]:
+        ((name, pods),) = groups.gathered(world.pending()).items()
+        made = preemption.decide(using, groups.group(name, pods), 0)
+        return made.outcome, made.message
+
+    answer(policy)
+    world.delete(Node, "n2")
+    assert answer(policy) == answer(PodGroupPolicy(NodeLedger(world, settings)))
+
+
 # One cycle
 
 

@@ -14,6 +14,7 @@ from reprieve.world import World
 from tests.builders.pods import Dict, node, priority_class
 from tests.builders.queues import (
     OPTED_OUT,
+    Search,
     at,
     decide,
     decide_for,
@@ -155,6 +156,32 @@ def test_nobody_leaves_only_so_that_a_guarantee_holds_the_request() -> None:
     running = low(*(f"own-{n}" for n in range(6)), queue="root.parent.own")
     made = decide(config, node("n1", cpu="6"), running, in_queue("ask", "root.parent.none"))
     assert (made.outcome, set(rules(made).values())) == ("Unschedulable", {"AboveGuarantee"})
+
+
+def test_where_another_node_was_chosen_it_is_law_4_that_makes_a_victim_useless() -> None:
+    """Room could be made on both nodes; any memory is left of the parent's guarantee only where somebody holds some."""
+    config = queues(tree("parent", tree("own", cpu=2), tree("other"), memory="512Mi"))
+    large = in_queue("large", "root.parent.other", node="n1", cpu="2", memory="512Mi", app="x")
+    small = in_queue("small", "root.parent.other", node="n2", cpu="2", app="y")
+    nodes = [node(name, cpu="2", memory="4Gi") for name in ("n1", "n2")]
+    made = decide(config, *nodes, large, small, in_queue("ask", "root.parent.own", cpu="2", memory="512Mi"))
+    assert (victims(made), rules(made)) == (["large"], {"small": "NoHelp"})
+    assert made.obstacles == {
+        "n2": "not to be freed: without the pods that would have to go, "
+        "root.parent would still not have enough left of its guarantee (law 4)"
+    }
+
+
+@pytest.mark.parametrize("search", ["Best", "Design"])
+def test_no_node_is_chosen_and_in_the_way_at_once(search: Search) -> None:
+    """The design's order takes the young one first, who holds no memory; looked for less, it is the old one."""
+    config = queues(tree("parent", tree("own", cpu=2), tree("other"), memory="512Mi"))
+    old = in_queue("old", "root.parent.other", node="n1", cpu="2", memory="512Mi", app="x", minutes=60)
+    young = in_queue("young", "root.parent.other", node="n1", cpu="2", app="y", minutes=10)
+    waiting = in_queue("ask", "root.parent.own", cpu="2", memory="512Mi")
+    made = decide(config, node("n1", cpu="4", memory="4Gi"), old, young, waiting, search=search)
+    assert (made.domain is None) == (search == "Design")
+    assert made.domain not in made.obstacles
 
 
 def test_whoever_turns_out_not_to_be_needed_comes_back() -> None:

@@ -16,7 +16,7 @@ from reprieve.manifests.loading import load_objects
 from reprieve.policies.entry import Preemptor
 from reprieve.world import PodFacts
 from tests.builders.pods import Dict, node
-from tests.builders.queues import decide, policies_over, victims
+from tests.builders.queues import Search, at, decide, policies_over, victims
 from tests.generators.queue_rivals import Rivalry, rivalry
 from tests.generators.queues import Features, queue_world
 from tests.policies.queue.cycles import Cycles
@@ -34,16 +34,22 @@ def batches(number: int) -> list[range]:
     return [range(start, min(start + _BATCH, FIRST + number)) for start in range(FIRST, FIRST + number, _BATCH)]
 
 
+def the_moment(search: Search, minute: float = 0) -> int | None:
+    """Which the laws need to know where lost work counts."""
+    return at(minute) if search == "Best" else None
+
+
+@pytest.mark.parametrize("search", ["Design", "Best"])
 @pytest.mark.parametrize("batch", batches(WORLDS), ids=str)
-def test_no_preemption_in_a_random_world_breaks_a_law(batch: range) -> None:
+def test_no_preemption_in_a_random_world_breaks_a_law(batch: range, search: Search) -> None:
     preempted = 0
     for seed in batch:
         objects = queue_world(seed, Features())
-        made = decide(objects, preemptor="ask-0")
+        made = decide(objects, preemptor="ask-0", search=search)
         if made.outcome == "Preempt":
             preempted += 1
             assert made.domain is not None
-            assert SevenLaws(objects).broken("ask-0", victims(made), made.domain) == [], seed
+            assert SevenLaws(objects, the_moment(search)).broken("ask-0", victims(made), made.domain) == [], seed
     assert preempted > 0, "worlds in which nobody makes way prove nothing"
 
 
@@ -51,14 +57,15 @@ class Watched(Cycles):
     """A life in which every preemption is looked at before it happens. Rivals arrive one after the other, those with
     the fewest guarantees first, each when those before it are at rest."""
 
-    def __init__(self, made: Rivalry) -> None:
+    def __init__(self, made: Rivalry, search: Search) -> None:
         nodes = [node(name, cpu=str(cpu), memory=f"{memory}Gi") for name, (cpu, memory) in made.nodes.items()]
         self._first = [made.configuration, *nodes]
         self._late = made.rivals
         self._pods: dict[str, Dict] = {}
         self.broken: list[str] = []
         self.preempted = 0
-        super().__init__(policies_over(self._first))
+        self._search = search
+        super().__init__(policies_over(self._first, search))
 
     def live(self) -> None:
         laws = SevenLaws(self._first)
@@ -87,7 +94,8 @@ class Watched(Cycles):
     def _look_at(self, plan: Plan) -> None:
         self.preempted += 1
         asking, *gone = (unit.rpartition("/")[2] for unit in (plan.preemptor, *(one.unit for one in plan.victims)))
-        self.broken += SevenLaws(self._objects()).broken(asking, gone, plan.domain)
+        laws = SevenLaws(self._objects(), the_moment(self._search, self.cycle))
+        self.broken += laws.broken(asking, gone, plan.domain)
 
     def _objects(self) -> list[Dict]:
         return [*self._first, *(self._as_it_is(facts) for facts in self.world.pods.values())]
@@ -103,11 +111,12 @@ class Watched(Cycles):
         return item
 
 
+@pytest.mark.parametrize("search", ["Design", "Best"])
 @pytest.mark.parametrize("batch", batches(LIVES), ids=str)
-def test_no_preemption_in_a_life_breaks_a_law(batch: range) -> None:
+def test_no_preemption_in_a_life_breaks_a_law(batch: range, search: Search) -> None:
     preempted = 0
     for seed in batch:
-        life = Watched(rivalry(seed))
+        life = Watched(rivalry(seed), search)
         life.live()
         preempted += life.preempted
         assert life.broken == [], seed

@@ -16,7 +16,7 @@ from reprieve.manifests.pods import Pod
 from reprieve.policies.queue import laws
 from reprieve.policies.queue.pods import application, held, required_node
 from reprieve.policies.queue.policy import WITHIN_FENCE, PodInQueueView, QueuePolicy
-from reprieve.policies.queue.search import Price, QueueSearch
+from reprieve.policies.queue.search import QueuePrice, QueueSearch
 from reprieve.policies.queue.standing import CLOSED, QueueStanding
 from reprieve.policies.registry import Policies
 from reprieve.world import World
@@ -94,7 +94,7 @@ def test_the_search_that_stops_early_chooses_what_a_look_at_every_node_chooses(s
 class EveryNode(QueueSearch):
     """The same search, which looks at all nodes."""
 
-    def _from_the_cheapest_up(self) -> dict[int, Price]:
+    def _from_the_cheapest_up(self) -> dict[int, QueuePrice]:
         found = {node: self.on_node(node) for node in np.flatnonzero(self._nodes.within_reach).tolist()}
         self._found = {node: victims for node, victims in found.items() if victims is not None}
         return {node: self.price(victims) for node, victims in self._found.items()}

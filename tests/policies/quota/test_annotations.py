@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from reprieve import plan
+from reprieve.engine.lost_work import disruption_cost
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.kueue import DISRUPTION_COST, ON_PREEMPTION, PRIORITY_BOOST, WAIT_BEFORE_PREEMPTION
 from reprieve.manifests.kueue_annotations import cost_milestones
 from reprieve.manifests.loading import load_objects
 from reprieve.planning.result import Decision
-from reprieve.policies.quota.annotations import disruption_cost
 from tests.builders.quota import flavor, queue, workload
 
 Dict = dict[str, Any]
@@ -111,7 +111,7 @@ MILESTONES = "60:100,600:0"
 )
 def test_the_cost_is_linear_between_milestones_from_nothing_at_the_start(seconds: int, want: int) -> None:
     (item,) = load_objects([running("w", annotations={DISRUPTION_COST: MILESTONES})]).objects
-    assert disruption_cost(cost_milestones(item), reserved_at=0, now=seconds * 1_000_000) == want
+    assert disruption_cost(cost_milestones(item), since=0, now=seconds * 1_000_000) == want
 
 
 @pytest.mark.parametrize(("now", "want"), [("2026-01-01T11:00:50Z", "steady"), ("2026-01-01T11:00:10Z", "climbing")])

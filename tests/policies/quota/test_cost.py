@@ -13,7 +13,7 @@ from reprieve.engine.preemption import decide
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests.loading import load_objects
 from reprieve.policies.quota import classical, fair_sharing, knock_out
-from reprieve.policies.quota.alike import Alike
+from reprieve.policies.quota.alike import NominatedAlike
 from reprieve.policies.quota.asking_order import AskingOrder
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.knock_out import KnockOuts
@@ -127,7 +127,7 @@ def test_those_alike_are_nominated_as_if_each_were_asked(world: RandomQuota) -> 
     objects = with_copies(world)
     shared, each = (policy_over(objects, world.config) for _ in range(2))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Alike, "nominate", lambda self, view: False)  # noqa: ARG005
+        patched.setattr(NominatedAlike, "nominate", lambda self, view, nominate: view.nominate(nominate(view)))  # noqa: ARG005
         asked = [(plan, plan.claims, plan.until, plan.details) for plan in cycle(each)]
     told = [(plan, plan.claims, plan.until, plan.details) for plan in cycle(shared)]
     assert told == asked

@@ -13,8 +13,8 @@ from reprieve.engine.plan import Plan, Spared
 from reprieve.engine.preemption import decide
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests.loading import load_objects
+from reprieve.policies.quota.assignments import NO_FIT
 from reprieve.policies.quota.cycle import cycle
-from reprieve.policies.quota.flavors import NO_FIT
 from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.view import PendingWorkload, Terms
 from reprieve.policies.quota.workloads import WorkloadFacts

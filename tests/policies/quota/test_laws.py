@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reprieve import plan
 from reprieve.configuration import configure
@@ -18,11 +19,14 @@ from reprieve.manifests.loading import load_objects
 from reprieve.model.names import UnitName
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.policy import QuotaPolicy
+from reprieve.policies.quota.refusals import Refusals
 from reprieve.policies.quota.search import QuotaLedger, Without
 from reprieve.policies.quota.view import PendingWorkload, Terms, WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import World
+from tests.builders.pods import manifest, metadata
+from tests.builders.quota import flavor, queue, workload
 from tests.generators.quota import NOW, RandomQuota, random_quotas
 from tests.reference.quota_tree import Tree
 
@@ -228,3 +232,52 @@ def test_who_is_protected_by_which_rule_is_counted_as_if_each_were_asked(world: 
         said = [view.found.protection(facts) for facts in there]
         singly = Counter(reason.rule if reason is not None else "" for reason in said)
         assert +policy.quota.census(root).protecting(view.found, view.queue) == singly
+
+
+# What is remembered
+
+
+@given(random_quotas(), st.booleans())
+def test_who_is_known_to_be_refused_changes_nothing_for_others(world: RandomQuota, stop: bool) -> None:
+    """The next cycle over the same world says of everybody what the first did, or nothing: it was refused."""
+    config = {**world.config, "quota": {**world.config.get("quota", {}), "stopBorrowingAfterNonBorrower": stop}}
+    policy = QuotaPolicy(QuotaWorld(World(read(world.objects)), configure(config)))
+    known = Refusals()
+    first = {plan.preemptor: said(plan) for plan in cycle(policy, known)}
+    again = {plan.preemptor: said(plan) for plan in cycle(policy, known)}
+    assert again.items() <= first.items()
+    assert {first[unit][0] for unit in first.keys() - again.keys()} <= {"Unschedulable", "Wait"}
+
+
+def said(plan: Plan) -> tuple[str, str, tuple[UnitName, ...]]:
+    return plan.outcome, plan.message, tuple(victim.unit for victim in plan.victims)
+
+
+def test_who_is_known_to_be_refused_holds_nothing_that_nobody_may_borrow() -> None:
+    """`stuck` needs no more than its queue has, so that nobody borrows after it, and `large` reserves nothing."""
+    objects = [
+        flavor(),
+        manifest("v1", "Namespace", metadata("default")),
+        *queue("full", {"default": {"cpu": (4, 0)}}, cohort="all"),
+        *queue("guests", {"default": {"cpu": 0}}, cohort="all"),
+        *queue("large", {"default": {"cpu": (4, None, 1)}}, cohort="all", weight="2", queueingStrategy="StrictFIFO"),
+        *queue(
+            "own",
+            {"default": {"cpu": (6, None, 4)}},
+            cohort="all",
+            within="LowerPriority",
+        ),
+        workload("there", "full", on="default", cpu=3, priority=3),
+        workload("stuck", "full", cpu=2, priority=-1),
+        workload("guest", "guests", on="default", cpu=2),
+        workload("large", "large", cpu=6, priority=1),
+        workload("low", "own", on="default", cpu=3, priority=1),
+        workload("small", "own", on="default", cpu=1),
+        workload("high", "own", cpu=4, priority=3),
+    ]
+    config = {"fairSharing": {"enable": True}, "quota": {"stopBorrowingAfterNonBorrower": True}}
+    policy = QuotaPolicy(QuotaWorld(World(read(objects)), configure(config)))
+    known = Refusals()
+    for _ in range(2):
+        plans = {str(plan.preemptor): plan for plan in cycle(policy, known)}
+        assert said(plans["Workload/default/high"])[::2] == ("Preempt", ("Workload/default/low",))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-from typing import Any
+from collections import Counter
 
 import msgspec
 import pytest
 
+import reprieve
 from reprieve.configuration import Settings
 from reprieve.engine.claims import TopologyShort
 from reprieve.engine.plan import Plan
@@ -20,87 +21,40 @@ from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.view import PendingWorkload
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import World
-from tests.builders.pods import Dict, manifest
+from tests.builders.pods import Dict
 from tests.builders.quota import queue, workload
-from tests.builders.topology import HOSTNAME, asking, node, topology
-from tests.reference.topology import Data, Leaf, fits, free_leaves, held, most, victims, without, wrong_with
+from tests.builders.topology import asking
+from tests.generators.topology import Cluster
+from tests.reasons.worlds import World as Given
+from tests.reference.topology import (
+    Leaf,
+    fits,
+    flavor_of,
+    held,
+    most,
+    victims,
+    without,
+    wrong_with,
+)
+from tests.truth import law
 
 WORLDS = int(os.environ.get("REPRIEVE_TOPOLOGY_WORLDS", "400"))
-LEVELS = (["block", "rack", HOSTNAME], ["rack", HOSTNAME], ["block", "rack"], [HOSTNAME])
+BY_DESIGN = Settings(validate=True, search="Design")
+BEST = Settings(validate=True, search="Best")
 
 
-class Scene:
-    """A random cluster with workloads in it, and one that asks; all of it as manifests."""
+def policy_over(objects: list[Dict], by: Settings) -> QuotaPolicy:
+    return QuotaPolicy(QuotaWorld(World(load_objects(objects).objects), by))
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)  # noqa: S311 - worlds, no secrets
-        self.levels = self.random.choice(LEVELS)
-        self.objects: list[Dict] = [*topology("default", *self.levels)]
-        self.objects += queue("team", {"default": {"cpu": 500}}, within="LowerPriority")
-        for number in range(self.random.randint(1, 8)):
-            self.objects.append(self._node(number))
-        for number in range(self.random.randint(0, 3)):
-            self.objects.append(self._pod(number))
-        self.empty = free_leaves(self.objects, self.objects[1], self.levels)
-        self.admitted = [each for number in range(self.random.randint(0, 5)) if (each := self._resident(number))]
-        self.ask = self._ask()
-        cpu, pods, wish, depth = self.ask
-        wanted: Any = True if wish == "unconstrained" else self.levels[depth - 1]
-        self.objects.append(asking(workload("asks", "team", cpu=cpu, count=pods, priority=5), **{wish: wanted}))
 
-    def _node(self, number: int) -> Dict:
-        where = {"block": f"b{self.random.randint(1, 2)}", "rack": f"r{self.random.randint(1, 2)}"}
-        made = node(f"n{number}", cpu=self.random.randint(1, 6), pods=self.random.randint(2, 6), **where)
-        if self.random.random() < 0.1:
-            made["spec"] = {"unschedulable": True}
-        if self.random.random() < 0.1:
-            made["status"]["conditions"][0]["status"] = "Unknown"
-        if self.random.random() < 0.1:
-            made["metadata"]["labels"]["pool"] = "other"
-        return made
+class Scene(Cluster):
+    """One of these clusters, decided over."""
 
-    def _pod(self, number: int) -> Dict:
-        container = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
-        spec = {"nodeName": f"n{self.random.randint(0, 7)}", "containers": [container]}
-        return manifest("v1", "Pod", {"name": f"daemon-{number}", "namespace": "default"}, spec=spec)
+    def policy(self, *more: Dict, by: Settings = BY_DESIGN) -> QuotaPolicy:
+        return policy_over([*self.objects, *more], by)
 
-    def _resident(self, number: int) -> Data | None:
-        """A workload that is there, wherever there is room for it."""
-        left = without(self.empty, [place for each in self.residents() for place in each["places"]])
-        cpu = self.random.randint(1, 2)
-        room = {leaf: count for leaf, count in held(left, cpu).items() if count}
-        if not room:
-            return None
-        chosen = self.random.sample(sorted(room), self.random.randint(1, min(2, len(room))))
-        places = [(leaf, cpu, self.random.randint(1, room[leaf])) for leaf in chosen]
-        priority = self.random.choice([0, 1, 2, 5, 9])
-        pods = sum(count for _, _, count in places)
-        reserved = f"2026-01-01T10:{number:02}:00Z"
-        made = workload(f"w{number}", "team", on="default", cpu=cpu, count=pods, priority=priority, reserved=reserved)
-        levels = self.levels[-1:] if self.levels[-1] == HOSTNAME else self.levels
-        named = [(leaf[-len(levels) :], count) for leaf, _, count in places]
-        made["status"]["admission"]["podSetAssignments"][0]["topologyAssignment"] = assignment_data(levels, named)
-        made["metadata"]["uid"] = f"w{number}"
-        self.objects.append(made)
-        below = priority < 5
-        found = {"name": f"w{number}", "priority": priority, "reserved": reserved, "places": places, "below": below}
-        self._known = [*self.residents(), found]
-        return found
-
-    def residents(self) -> list[Data]:
-        return getattr(self, "_known", [])
-
-    def _ask(self) -> tuple[int, int, str, int]:
-        wish = self.random.choice(["required", "required", "preferred", "unconstrained"])
-        depth = len(self.levels) if wish == "unconstrained" else self.random.randint(1, len(self.levels))
-        return self.random.randint(1, 3), self.random.randint(1, 7), wish, depth
-
-    def policy(self, *more: Dict) -> QuotaPolicy:
-        world = World(load_objects([*self.objects, *more]).objects)
-        return QuotaPolicy(QuotaWorld(world, Settings(validate=True)))
-
-    def plan(self) -> Plan:
-        policy = self.policy()
+    def plan(self, by: Settings = BY_DESIGN) -> Plan:
+        policy = self.policy(by=by)
         facts = policy.quota.find(("default", "asks"))
         assert facts is not None
         return decide(policy, PendingWorkload(facts), 0)
@@ -136,7 +90,61 @@ def test_decisions_are_those_of_the_documentation(part: int) -> None:
         else:
             assert plan.outcome == "Preempt", (seed, plan.message)
             assert sorted(victim.unit.split("/")[-1] for victim in plan.victims) == want, seed
+            best = scene.plan(BEST)
+            assert best.outcome == "Preempt", (seed, best.message)
+            assert len(best.victims) <= len(want), seed
     assert all(outcomes.values()), outcomes
+
+
+def test_what_is_said_of_places_is_so() -> None:
+    told = Counter[str]()
+    for seed in range(20_000, 20_000 + WORLDS // 2):
+        scene = Scene(seed)
+        given = Given("quota", scene.objects, "Workload/default/asks")
+        result = reprieve.plan(scene.objects, preemptor=given.preemptor)
+        decision = result.to_dict()["decisions"][0]
+        if decision["outcome"] != "Fits":
+            assert list(law.untrue(given, decision)) == [], seed
+            told.update(law.told(decision))
+            assert result.domains == {}
+            continue
+        placed = result.domains[given.preemptor]["main"]
+        known = {leaf[-len(placed["levels"]) :]: leaf for leaf in scene.empty}
+        leaves = {known[tuple(each["values"])]: each["count"] for each in placed["domains"]}
+        left = without(scene.empty, [place for each in scene.residents() for place in each["places"]])
+        assert not wrong_with(left, leaves, scene.ask), seed
+        for each in placed["domains"][:3]:
+            assert f"{'/'.join(each['values'])} ({each['count']})" in decision["message"], decision["message"]
+    assert told["TopologyShort"] > 5, told
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_where_the_domains_of_a_flavor_are_full_the_next_one_is_tried(part: int) -> None:
+    chosen = Counter[tuple[str, str]]()
+    for seed in range(part, WORLDS // 2, 2):
+        scenes = [Scene(seed)]
+        scenes.append(Scene(seed + 5_000, "spare", scenes[0].levels))
+        both = {scene.pool: {"cpu": 500} for scene in scenes}
+        objects = [
+            each for scene in scenes for each in scene.objects if each["kind"] not in ("ClusterQueue", "LocalQueue")
+        ]
+        asks = [each for each in objects if each["metadata"]["name"] == "asks"]
+        objects.remove(asks[1])
+        objects += queue("team", both, within="LowerPriority")
+        want = flavor_of([each.empty for each in scenes], [each.residents() for each in scenes], scenes[0].ask)
+        policy = policy_over(objects, BY_DESIGN)
+        facts = policy.quota.find(("default", "asks"))
+        assert facts is not None
+        plan = decide(policy, PendingWorkload(facts), 0)
+        if want is None:
+            assert plan.outcome == "Unschedulable", (seed, plan.message)
+            continue
+        number, leaving = want
+        assert plan.outcome == ("Preempt" if leaving else "Fits"), (seed, plan.message)
+        assert plan.terms.assignment.chosen()["main"]["cpu"] == scenes[number].pool, (seed, plan.message)
+        assert sorted(victim.unit.split("/")[-1] for victim in plan.victims) == leaving, seed
+        chosen[scenes[number].pool, plan.outcome] += 1
+    assert len(chosen) == 4, chosen
 
 
 @pytest.mark.parametrize("part", range(2))
@@ -149,26 +157,31 @@ def test_nobody_of_a_cycle_is_sent_where_somebody_else_is_or_will_be(part: int) 
         asks = {"asks": scene.ask}
         for number in range(3):
             name = f"other-{number}"
-            cpu, pods, wish, depth = asks[name] = scene._ask()
-            wanted: Any = True if wish == "unconstrained" else scene.levels[depth - 1]
+            cpu, pods = (asks.setdefault(name, scene._ask()))[:2]
             cohort = scene.random.choice([None, "one", "two"])
             more += queue(
                 name, {"default": {"cpu": scene.random.choice([2, 500])}}, cohort=cohort, within="LowerPriority"
             )
-            more.append(asking(workload(name, name, cpu=cpu, count=pods, priority=4), **{wish: wanted}))
+            request = scene.request(asks[name])
+            more.append(asking(workload(name, name, cpu=cpu, count=pods, priority=4), **request))
         left = without(scene.empty, [place for each in scene.residents() for place in each["places"]])
         for plan in cycle(scene.policy(*more)):
             if plan.outcome == "Fits":
                 admitted += 1
-                cpu, pods, wish, depth = asks[plan.preemptor.split("/")[-1]]
+                ask = asks[plan.preemptor.split("/")[-1]]
+                cpu, _, wish, depth, size, slice_depth = ask
                 placed = scene.leaves(plan)
                 counts = held(left, cpu)
                 assert all(count <= counts[leaf] for leaf, count in placed.items()), seed
-                assert fits(left, cpu, pods, wish, depth), seed
+                assert fits(left, *ask), seed
+                slices = Counter[Leaf]()
+                for leaf, count in placed.items():
+                    slices[leaf[:slice_depth]] += count
+                assert not any(count % size for count in slices.values()), seed
                 if wish == "required":
                     assert len({leaf[:depth] for leaf in placed}) == 1, seed
                 left = without(left, [(leaf, cpu, count) for leaf, count in placed.items()])
-    assert admitted > WORLDS // 8
+    assert admitted > WORLDS // 10
 
 
 def test_an_assignment_is_the_same_in_both_forms() -> None:

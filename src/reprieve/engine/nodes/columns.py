@@ -7,7 +7,7 @@ shares below it by a rank, in one operation for each array.
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sized
 from typing import NamedTuple
 
 import msgspec
@@ -128,6 +128,12 @@ class NodeColumns:
         return self.ranks[name][: self.depth, nodes]
 
     @property
+    def numbered(self) -> int:
+        """How many kinds of pods and groups have a number: those that are there, and those that were."""
+        kinds: tuple[Sized, ...] = (self.labels, self.repels, self.tolerates, self.placed_by, self._numbers)
+        return max(map(len, kinds))
+
+    @property
     def depth(self) -> int:
         return int(self.occupied[: self.size].max(initial=0))
 
@@ -212,6 +218,20 @@ class NodeColumns:
                 array[last, :, node] = empty
             del shares[rank]
             self.occupied[node] = last
+
+    def renew_unit(self, before: Unit, unit: Unit, node: int) -> bool:
+        """A pod alone says something else of itself than before; False where it ranks or stands elsewhere by that."""
+        shares, rank = self.residents[node], self.rank_of(before, node)
+        known = shares[rank].unit if rank < len(shares) else None
+        if known is None or known.key != unit.key or known.group or before.importance != unit.importance:
+            return False
+        for facts in unit.pods:
+            self._forget(facts)
+            self._note(facts)
+        self.log.append(node)
+        shares[rank] = unit.shares[self.names[node]]
+        self._facts[rank, :, node] = self._facts_of(shares[rank])
+        return True
 
     def _write(self, places: Ints, shares: list[UnitShare]) -> None:
         """Facts of shares into the columns, at ranks and nodes."""

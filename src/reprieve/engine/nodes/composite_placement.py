@@ -186,8 +186,8 @@ class CompositePlacer(GangPlacer):
             return
         codes, values = self.labels.column(group.topology_key)
         placed = [trial.placed[facts.key].pods[0] for facts in group.members if trial and facts.key in trial.placed]
-        there = [self.table.index[facts.node] for facts in (*group.bound, *placed) if facts.node in self.table.index]
-        chosen = {int(codes[node]) for node in there}
+        there = [self.table.where(facts.node) for facts in (*group.bound, *placed)]
+        chosen = {int(codes[node]) for node in there if node is not None}
         for _, code in sorted(values.items()):
             nodes = domain & (codes == code)
             if chosen <= {code} and bool(np.any(nodes)):

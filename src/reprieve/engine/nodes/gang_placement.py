@@ -18,6 +18,7 @@ import numpy as np
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.claims import MemberTooLarge, Protected
 from reprieve.engine.nodes.columns import NOBODY
+from reprieve.engine.nodes.inter_pod import repels
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
 from reprieve.engine.nodes.pool import NodeRule, Ranked
@@ -76,7 +77,7 @@ class GangPlacer:
         """Members that are alike to the search, together."""
         shapes: dict[object, list[PodFacts]] = {}
         # Who somebody is matters only where anybody minds others, be it a member that has not been placed yet.
-        plain = len(self.table.repels) == 1 and not any(_wishes(facts) for facts in self._members)
+        plain = not any(_wishes(facts) for facts in self._members) and not self._kept_away()
         for facts in self._members:
             spec = facts.pod.spec
             rules = (spec.node_selector, spec.affinity, spec.tolerations, spec.topology_spread_constraints)
@@ -84,6 +85,12 @@ class GangPlacer:
             shape = (facts.requests, msgspec.msgpack.encode(rules), facts.host_ports, storage_shape(facts), images)
             shapes.setdefault(shape if plain else (*shape, facts.key[0], facts.labels), []).append(facts)
         return list(shapes.values())
+
+    def _kept_away(self) -> bool:
+        """Whether anybody keeps a member away. The table knows kinds of pods that have gone, too: those that mean none
+        of the members change nothing."""
+        kinds = {(facts.key[0], facts.labels): facts for facts in self._members} if len(self.table.repels) > 1 else {}
+        return any(repels(self.table, kind, facts) for facts in kinds.values() for kind in self.table.repels.items)
 
     def view(self, facts: PodFacts) -> NodeView:
         """All nodes as a member of the gang finds them."""
@@ -135,7 +142,8 @@ class GangPlacer:
     def _largest_first(self, trial: Trial, rules: Rules) -> None:
         views = [(self._search(shape[0], rules), shape) for shape in self.shapes]
         totals = {name: max(int(self.table.allocatable[row].sum()), 1) for name, row in self.table.resources.items()}
-        views.sort(key=lambda view: -max(units / totals[name] for name, units in view[1][0].requests.items()))
+        # What nobody has, nor asks for more than none of, has no column.
+        views.sort(key=lambda view: -max(units / totals.get(name, 1) for name, units in view[1][0].requests.items()))
         for view in views:
             self._place_shape(trial, view, rules, "MostAllocated")
 

@@ -14,7 +14,7 @@ import numpy as np
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.columns import Repelling
 from reprieve.engine.nodes.labels import NodeLabels
-from reprieve.engine.nodes.pod_counts import PodCounts, counted_nodes, per_domain
+from reprieve.engine.nodes.pod_counts import PodCounter, counted_nodes, per_domain
 from reprieve.engine.nodes.pod_terms import (
     Matches,
     anti_affinity,
@@ -31,7 +31,7 @@ from reprieve.world import PodFacts
 PLENTY = 2**40
 
 
-class Row(NamedTuple):
+class SlackRow(NamedTuple):
     """Slack over nodes, and the weight of each node's pods rank by rank. `name` is for explanations."""
 
     name: str
@@ -46,9 +46,9 @@ class InterPod(NamedTuple):
     is left anywhere and it would be its own neighbour. `out` are nodes that no preemption brings into reach.
     """
 
-    rows: list[Row]
-    near: list[Row]
-    alone: Row | None
+    rows: list[SlackRow]
+    near: list[SlackRow]
+    alone: SlackRow | None
     out: Mask
 
 
@@ -84,7 +84,7 @@ def repels(table: NodeTable, kind: Repelling | None, facts: PodFacts) -> list[Po
     ]
 
 
-class _RowBuilder(PodCounts):
+class _RowBuilder(PodCounter):
     def __init__(self, table: NodeTable, labels: NodeLabels, facts: PodFacts, above: dict[int, list[PodFacts]]) -> None:
         super().__init__(table)
         self.labels = labels
@@ -96,7 +96,7 @@ class _RowBuilder(PodCounts):
 
     # Host ports
 
-    def ports(self) -> Iterable[Row]:
+    def ports(self) -> Iterable[SlackRow]:
         if not self.facts.host_ports:
             return
         weight = np.zeros((self.depth, self.table.size), dtype=np.int64)
@@ -106,7 +106,7 @@ class _RowBuilder(PodCounts):
                 weight[self._rank(facts, node), node] += 1
         slack = -weight.sum(axis=0)
         self._leave_room(slack, lambda other, _: int(ports_conflict(self.facts, other)))
-        yield Row("HostPort", slack, weight)
+        yield SlackRow("HostPort", slack, weight)
 
     def _rank(self, facts: PodFacts, node: int) -> int:
         """Where the share stands that a pod belongs to: it runs there, or was placed there on trial."""
@@ -115,7 +115,7 @@ class _RowBuilder(PodCounts):
 
     # Anti-affinity, both ways
 
-    def own_anti_affinity(self) -> Iterable[Row]:
+    def own_anti_affinity(self) -> Iterable[SlackRow]:
         for term in anti_affinity(self.facts):
             matches = term_matches(self.table, term, self.facts)
             row = self._repulsion("AntiAffinity", term.topology_key, self.here(matches))
@@ -126,7 +126,7 @@ class _RowBuilder(PodCounts):
         has_key = self.labels.column(term.topology_key)[0][node] != 0
         return int(bool(has_key) and matches(other.key[0], other.pod.metadata.labels))
 
-    def repelled(self) -> Iterable[Row]:
+    def repelled(self) -> Iterable[SlackRow]:
         """Running pods whose own anti-affinity means this one: asked once for each kind of pod."""
         keys: dict[str, Ints] = {}
         for number, kind in enumerate(self.table.repels.items):
@@ -140,7 +140,7 @@ class _RowBuilder(PodCounts):
         slack = np.zeros(self.table.size, dtype=np.int64)
         self._leave_room(slack, self._repels_from)
         if slack.any():
-            yield Row("KeptAway", slack, np.zeros((self.depth, self.table.size), dtype=np.int64))
+            yield SlackRow("KeptAway", slack, np.zeros((self.depth, self.table.size), dtype=np.int64))
 
     def _repels_from(self, other: PodFacts, node: int) -> int:
         return sum(
@@ -149,15 +149,15 @@ class _RowBuilder(PodCounts):
             for term in anti_affinity(other)
         )
 
-    def _repulsion(self, name: str, key: str, meant: Ints) -> Row:
+    def _repulsion(self, name: str, key: str, meant: Ints) -> SlackRow:
         """Nobody who is meant may be left in the domain."""
         codes, _ = self.labels.column(key)
         meant = meant * (codes != 0)
-        return Row(name, -per_domain(codes, meant.sum(axis=0)), self._leaving(meant, codes))
+        return SlackRow(name, -per_domain(codes, meant.sum(axis=0)), self._leaving(meant, codes))
 
     # Affinity
 
-    def affinity(self) -> tuple[list[Row], Row | None]:
+    def affinity(self) -> tuple[list[SlackRow], SlackRow | None]:
         affinity = self.facts.pod.spec.affinity
         terms = affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
         if not terms:
@@ -170,17 +170,17 @@ class _RowBuilder(PodCounts):
             self.out |= codes == 0
             keyed |= codes != 0
             here = meant * (codes != 0)
-            near.append(Row("Affinity", per_domain(codes, here.sum(axis=0)) - 1, -self._leaving(here, codes)))
+            near.append(SlackRow("Affinity", per_domain(codes, here.sum(axis=0)) - 1, -self._leaving(here, codes)))
         if not all(match(self.facts.key[0], self.own) for match in all_match):
             return near, None
         here = meant * keyed
         anywhere = np.full(self.table.size, here.sum(), dtype=np.int64)
         one_domain = np.ones(self.table.size, dtype=np.int64)
-        return near, Row("Affinity", -anywhere, self._leaving(here, one_domain))
+        return near, SlackRow("Affinity", -anywhere, self._leaving(here, one_domain))
 
     # Spreading
 
-    def spread(self) -> Iterable[Row]:
+    def spread(self) -> Iterable[SlackRow]:
         hard = [
             item
             for item in self.facts.pod.spec.topology_spread_constraints
@@ -192,7 +192,7 @@ class _RowBuilder(PodCounts):
         for constraint in hard:
             yield self._spread(constraint, everywhere)
 
-    def _spread(self, constraint: TopologySpreadConstraint, eligible: Mask) -> Row:
+    def _spread(self, constraint: TopologySpreadConstraint, eligible: Mask) -> SlackRow:
         """How many more matching pods each node's domain takes before it is too far above the emptiest other.
 
         Taking pods off a node lowers its own domain only: once that is the emptiest, the newcomer may come.
@@ -214,7 +214,7 @@ class _RowBuilder(PodCounts):
         self._leave_room(
             slack, lambda other, _: int(other.key[0] == namespace and selector.matches(other.pod.metadata.labels))
         )
-        return Row("TopologySpread", slack, self._leaving(here, codes))
+        return SlackRow("TopologySpread", slack, self._leaving(here, codes))
 
     def _emptiest_other(self, constraint: TopologySpreadConstraint, codes: Ints, eligible: Mask, counts: Ints) -> Ints:
         """For each node the smallest count among the domains it is not in."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from reprieve.configuration import OWN_SCHEDULER, Settings
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.budgets import Budgets
@@ -10,10 +12,13 @@ from reprieve.engine.nodes.scoring import best_node
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.units import Units
 from reprieve.engine.nodes.view import NodeView
+from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.engine.nodes.whose import Own
 from reprieve.world import PodFacts, World
 
 NOWHERE = -1
+MOST_SHAPES = 64
+"""So many views are worth keeping for pods that are alike."""
 
 
 class NodeLedger:
@@ -53,6 +58,14 @@ class NodeLedger:
         """All nodes as a pod finds them; the options are those of `NodeView`."""
         return NodeView(self.table, self.labels, facts, **options)
 
+    def shape(self, facts: PodFacts) -> object:
+        """What makes two pods alike to nodes; pods that mind those around them are never alike."""
+        spec = facts.pod.spec
+        placement = msgspec.msgpack.encode((spec.node_selector, spec.affinity, spec.tolerations))
+        kind = (facts.key[0], facts.labels) if len(self.table.repels) > 1 else ()
+        spread = len(spec.topology_spread_constraints)
+        return facts.priority, facts.requests, placement, facts.host_ports, kind, spread, storage_shape(facts)
+
     def fits_on(self, facts: PodFacts, name: str, **options: Any) -> bool:
         """Does this pod fit on this node, as things are?"""
         node = self.index(name)
@@ -60,7 +73,8 @@ class NodeLedger:
 
     def index(self, name: str) -> int:
         """The number of a node; `NOWHERE` when it is not there."""
-        return self.table.index.get(name, NOWHERE)
+        node = self.table.where(name)
+        return NOWHERE if node is None else node
 
     def best(self, facts: PodFacts, nodes: Ints) -> int:
         """The best of some nodes where a pod fits: the one it is nominated to, else by score."""

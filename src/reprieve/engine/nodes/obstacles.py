@@ -20,12 +20,12 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.claims import (
+    ClaimOnNodes,
     Insufficient,
     KeptOut,
     LeftAlone,
     Neighbours,
-    NodeClaim,
-    NotReached,
+    NotReachable,
     Protected,
     TooSmall,
     Unreachable,
@@ -49,6 +49,7 @@ _UNREACHABLE: dict[int, Unreachable] = {
 }
 _OUT, _TOO_SMALL, _LEFT_ALONE, _SHORT, _KEPT_OUT, _COULD_GO = range(6)
 _AMONG_PODS = (_SHORT, _KEPT_OUT)
+_NAMING = (_TOO_SMALL, _LEFT_ALONE)
 Stay = Callable[[Ints], Sequence[Protected]]
 """How many pods of some nodes may not be preempted, rule by rule."""
 Classes = Callable[[Ints], LeftAlone]
@@ -59,7 +60,7 @@ def no_classes(nodes: Ints) -> LeftAlone:
     return LeftAlone(nodes=len(nodes))
 
 
-class Position(NamedTuple):
+class InCommon(NamedTuple):
     """What nodes have in common that cannot be had: the step above, and the resource, row or reach that it is about."""
 
     step: int
@@ -85,16 +86,16 @@ class NodeObstacles:
         self._own = len(view.asked)
         self._positions = self._position()
 
-    def of(self, nodes: Ints, stay: Stay | None, classes: Classes = no_classes) -> list[NodeClaim]:
+    def of(self, nodes: Ints, stay: Stay | None, classes: Classes = no_classes) -> list[ClaimOnNodes]:
         """Claims about some nodes; those that could be freed are passed over. Without `stay` nobody is asked."""
         told = (self._claim(position, here, stay, classes) for position, here in self._together(nodes))
         return [claim for claim in told if claim is not None]
 
-    def _together(self, nodes: Ints) -> Iterator[tuple[Position, Ints]]:
+    def _together(self, nodes: Ints) -> Iterator[tuple[InCommon, Ints]]:
         """Nodes in the same position."""
         if len(nodes) == 1:  # an explanation asks about each node by itself, of which there may be thousands
             step, which = self._positions[:, nodes[0]].tolist()
-            yield Position(step, which, step in _AMONG_PODS and not self._candidates[:, nodes[0]].any()), nodes
+            yield InCommon(step, which, step in _AMONG_PODS and not self._candidates[:, nodes[0]].any()), nodes
             return
         step, which = self._positions[:, nodes]
         anybody = self._candidates[:, nodes].any(axis=0)
@@ -102,7 +103,17 @@ class NodeObstacles:
         alone = np.where(np.isin(step, _AMONG_PODS), ~anybody, False)
         keys = np.stack([step, which, alone.astype(np.int64)])
         for key in np.unique(keys, axis=1).T.tolist():
-            yield Position(key[0], key[1], bool(key[2])), nodes[(keys == np.array(key)[:, None]).all(axis=0)]
+            yield InCommon(key[0], key[1], bool(key[2])), nodes[(keys == np.array(key)[:, None]).all(axis=0)]
+
+    def looks(self, nodes: Ints) -> Ints:
+        """All that a claim about one of some nodes is made from, apart from who is protected there: nodes of equal
+        columns make equal claims."""
+        nominated = [self.view.nominated_on(np.array([node])) if node in self.table.nominated else 0 for node in nodes]
+        # A claim that names its node, or pods there, is about no other one; groups are counted pod by pod.
+        alone = np.isin(self._positions[0, nodes], _NAMING) | (self.table.ranked("group", nodes) > 0).any(axis=0)
+        of_its_own = np.where(alone, nodes, -1)
+        room = (self._positions, self._slack, self._freed, self._candidates)
+        return np.vstack([nominated, of_its_own, *(rows[:, nodes] for rows in room)])
 
     def could_go(self, nodes: Ints) -> Ints:
         """Those of some nodes that would have room without all who may go."""
@@ -138,12 +149,12 @@ class NodeObstacles:
             short[[not name for name in self.view.around]] = False
         return short
 
-    def _claim(self, position: Position, nodes: Ints, stay: Stay | None, classes: Classes) -> NodeClaim | None:
+    def _claim(self, position: InCommon, nodes: Ints, stay: Stay | None, classes: Classes) -> ClaimOnNodes | None:
         match position.step:
             case step if step == _OUT and position.which == NOT_HONOURED:
                 return self._not_honoured(nodes)
             case step if step == _OUT:
-                return NotReached(nodes=len(nodes), why=_UNREACHABLE[position.which])
+                return NotReachable(nodes=len(nodes), why=_UNREACHABLE[position.which])
             case step if step == _TOO_SMALL:
                 return self._too_small(position.which, nodes)
             case step if step == _LEFT_ALONE:
@@ -158,7 +169,7 @@ class NodeObstacles:
                 )
         return None
 
-    def _not_honoured(self, nodes: Ints) -> NodeClaim | None:
+    def _not_honoured(self, nodes: Ints) -> ClaimOnNodes | None:
         obstacle = self.view.volumes.obstacle
         return None if obstacle is None else msgspec.structs.replace(obstacle, nodes=len(nodes))
 
@@ -187,12 +198,12 @@ class NodeObstacles:
         return Ranked(self.table, nodes, len(ranks)).count(ranks[:, nodes])
 
 
-def most_first(claims: Iterable[NodeClaim]) -> list[NodeClaim]:
+def most_first(claims: Iterable[ClaimOnNodes]) -> list[ClaimOnNodes]:
     """As they are told: what most nodes have in common first."""
     return sorted(claims, key=lambda claim: (-claim.nodes, type(claim).__name__, str(claim)))
 
 
-def without_asking(view: NodeView, nodes: Ints | None = None) -> list[NodeClaim]:
+def without_asking(view: NodeView, nodes: Ints | None = None) -> list[ClaimOnNodes]:
     """Why no node, or none of some, can take a pod as things are, where nobody may be asked to leave."""
     nobody = np.zeros((view.table.depth, view.table.size), dtype=np.bool_)
     if nodes is None:

@@ -13,7 +13,7 @@ from reprieve.manifests.pods import TopologySpreadConstraint
 from reprieve.world import PodFacts
 
 
-class PodCounts:
+class PodCounter:
     """The pods of a table, counted by whom somebody means."""
 
     def __init__(self, table: NodeTable) -> None:

@@ -45,6 +45,8 @@ class NodeRule(PoolRule[Ranked, Resident], Protocol):
     name: str
     """That of its reason."""
     spoils: bool
+    tells_by: tuple[str, ...]
+    """The facts about a pod that `told` goes by, beside that the rule protects it."""
 
     def good_until(self) -> int:
         """When its answer may change with time alone."""
@@ -58,6 +60,7 @@ class Lasting:
 
     spoils = False
     name = ""
+    tells_by: tuple[str, ...] = ()
 
     def good_until(self) -> int:
         return NEVER

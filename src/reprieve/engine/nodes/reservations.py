@@ -22,7 +22,7 @@ EVERYBODY = 2**62
 def is_reserved(facts: PodFacts) -> bool:
     """Whether the place that a pod is nominated to is held against everybody."""
     hold = hold_of(facts.pod.metadata.annotations) if facts.nominated else None
-    return hold is not None and hold.reserves and hold.preemptor == facts.unit
+    return hold is not None and hold.reserves and (hold.preemptor == facts.unit or hold.of_application)
 
 
 def is_closing(facts: PodFacts) -> bool:

@@ -38,6 +38,8 @@ from reprieve.world import NEVER, PodFacts
 class OnlyLowerPriority(Lasting):
     """Nobody who does not rank strictly below the preemptor makes way."""
 
+    tells_by: tuple[str, ...] = ("priority",)
+
     def __init__(self, priority: int) -> None:
         self._priority = priority
 
@@ -143,6 +145,8 @@ class Tolerating(Lasting):
 
     With `patience`, tolerations that are limited in time count as over: what could be done if one waited.
     """
+
+    tells_by: tuple[str, ...] = ("tolerates", "scheduled")
 
     def __init__(self, table: NodeTable, classes: PriorityClasses, priority: int, now: int, *, patience: bool) -> None:
         self._table = table
@@ -261,15 +265,14 @@ def preemption_rules(
 def judge(rules: Sequence[NodeRule], pods: Ranked) -> tuple[Ints, Mask]:
     """The number of the first rule that protects each, from 1 (0: none does; -1: nobody is there); and the nodes that
     a rule takes out."""
-    nobody = pods.get("priority") == NOBODY
-    protected = np.where(nobody, np.int8(-1), np.int8(0))
-    spoiled = np.zeros(nobody.shape[1], dtype=np.bool_)
+    protected: Ints = -(pods.get("priority") == NOBODY).view(np.int8)
+    spoiled = np.zeros(protected.shape[1], dtype=np.bool_)
     for number, rule in enumerate(rules, 1):
         mask = rule.protects(pods)
         if mask is None:
             continue
         meant = mask & (protected == 0)
-        protected[meant] = number
+        np.putmask(protected, meant, number)
         if rule.spoils:
             spoiled |= meant.any(axis=0)
     return protected, spoiled

@@ -21,7 +21,7 @@ import numpy as np
 from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.reach import tolerates
-from reprieve.engine.nodes.scoring_neighbours import NeighbourScores
+from reprieve.engine.nodes.scoring_neighbours import NeighbourScores, Points
 from reprieve.engine.nodes.silent_pods import SCORED
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.model.resources import CPU
@@ -52,55 +52,50 @@ def best_node(table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints
 def score(table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints, strategy: Strategy) -> Ints:
     """The sum of what all plugins give each of some nodes, on all of which the pod fits."""
     neighbours = NeighbourScores(table, labels, facts, nodes)
-    points = {
+    rows = np.array([table.row(name) for name in SCORED])[:, None]
+    has, used = table.allocatable[rows, nodes], table.used[rows, nodes]
+    points: dict[str, Points] = {
         "TaintToleration": BEST - _normal(_unwanted_taints(table, facts, nodes)),
         "NodeAffinity": _normal(_preferred_nodes(labels, facts, nodes)),
         "PodTopologySpread": neighbours.spread(),
         "InterPodAffinity": neighbours.affinity(),
-        "NodeResourcesFit": _room(table, facts, nodes, strategy),
-        "NodeResourcesBalancedAllocation": _balance(table, facts, nodes),
-        "ImageLocality": table.images.points(facts.pod.spec, nodes, len(table.nodes) - int(table.gone.sum())),
+        "NodeResourcesFit": _room(has, used + _assumed_use(table, nodes), facts, strategy),
+        "NodeResourcesBalancedAllocation": _balance(has, used, facts),
+        "ImageLocality": _images(table, facts, nodes),
     }
     return np.asarray(sum(WEIGHTS[name] * given for name, given in points.items()))
 
 
-# Resources
+# Resources: a row for each that is scored, a column for each node
 
 
-def _room(table: NodeTable, facts: PodFacts, nodes: Ints, strategy: Strategy) -> Ints:
+def _room(has: Ints, used: Ints, facts: PodFacts, strategy: Strategy) -> Ints:
     """How empty, or how full, each node would be: the mean over those resources that it has at all."""
-    total, number = np.zeros((2, len(nodes)), dtype=np.int64)
-    for name in SCORED:
-        has = table.allocatable[table.row(name), nodes]
-        taken = _assumed_use(table, name, nodes) + (facts.requests.of(name) or _ASSUMED[name])
-        wanted = taken if strategy == "MostAllocated" else has - taken
-        total += np.where((has > 0) & (taken <= has), np.maximum(wanted, 0) * BEST // np.maximum(has, 1), 0)
-        number += has > 0
-    return total // np.maximum(number, 1)
+    taken = used + np.array([[facts.requests.of(name) or _ASSUMED[name]] for name in SCORED])
+    wanted = taken if strategy == "MostAllocated" else has - taken
+    there = has > 0
+    each = np.where(there & (taken <= has), np.maximum(wanted, 0) * BEST // np.maximum(has, 1), 0)
+    return np.asarray(each.sum(axis=0) // np.maximum(there.sum(axis=0), 1))
 
 
-def _assumed_use(table: NodeTable, name: str, nodes: Ints) -> Ints:
-    """What is used, where pods that ask for nothing count as if they did."""
-    silent = table.silent.on_nodes(table)[SCORED.index(name), nodes]
-    return np.asarray(table.used[table.row(name), nodes] + silent * _ASSUMED[name])
+def _assumed_use(table: NodeTable, nodes: Ints) -> Ints:
+    """What pods that ask for nothing count for, as if they did."""
+    return np.asarray(table.silent.on_nodes(table)[:, nodes] * np.array([[_ASSUMED[name]] for name in SCORED]))
 
 
-def _balance(table: NodeTable, facts: PodFacts, nodes: Ints) -> Ints:
+def _balance(has: Ints, used: Ints, facts: PodFacts) -> Points:
     """How alike the shares of all resources are that would be used; a pod that asks for none tips no scale."""
-    shares = []
-    for name in SCORED:
-        has = table.allocatable[table.row(name), nodes]
-        taken = table.used[table.row(name), nodes] + facts.requests.of(name)
-        shares.append(np.where(has > 0, np.minimum(taken / np.maximum(has, 1), 1.0), 0.0))
-    if not any(facts.requests.of(name) for name in SCORED):
-        return np.zeros(len(nodes), dtype=np.int64)
-    return ((1 - abs(shares[0] - shares[1]) / 2) * BEST).astype(np.int64)
+    asked = [[facts.requests.of(name)] for name in SCORED]
+    if not any(units for (units,) in asked):
+        return 0
+    shares = np.where(has > 0, np.minimum((used + np.array(asked)) / np.maximum(has, 1), 1.0), 0.0)
+    return np.asarray((1 - abs(shares[0] - shares[1]) / 2) * BEST).astype(np.int64)
 
 
 # What nodes say of themselves
 
 
-def _unwanted_taints(table: NodeTable, facts: PodFacts, nodes: Ints) -> Ints:
+def _unwanted_taints(table: NodeTable, facts: PodFacts, nodes: Ints) -> Points:
     tolerations = facts.pod.spec.tolerations
     counts = [
         sum(
@@ -109,17 +104,21 @@ def _unwanted_taints(table: NodeTable, facts: PodFacts, nodes: Ints) -> Ints:
         )
         for taints in table.taints.items
     ]
-    return np.array(counts, dtype=np.int64)[table.taint_set[nodes]]
+    return np.array(counts, dtype=np.int64)[table.taint_set[nodes]] if any(counts) else 0
 
 
-def _preferred_nodes(labels: NodeLabels, facts: PodFacts, nodes: Ints) -> Ints:
-    points = np.zeros(len(nodes), dtype=np.int64)
+def _preferred_nodes(labels: NodeLabels, facts: PodFacts, nodes: Ints) -> Points:
     affinity = facts.pod.spec.affinity
-    for item in affinity.node_affinity.preferred if affinity and affinity.node_affinity else ():
-        points += item.weight * labels.meant(item.preference)[nodes]
-    return points
+    preferred = affinity.node_affinity.preferred if affinity and affinity.node_affinity else ()
+    return sum((item.weight * labels.meant(item.preference)[nodes] for item in preferred), 0)
 
 
-def _normal(points: Ints) -> Ints:
-    most = int(points.max(initial=0))
-    return points * BEST // most if most > 0 else np.zeros_like(points)
+def _images(table: NodeTable, facts: PodFacts, nodes: Ints) -> Points:
+    if not table.images.matter_to(facts.pod.spec):
+        return 0
+    return table.images.points(facts.pod.spec, nodes, len(table.nodes) - int(table.gone.sum()))
+
+
+def _normal(points: Points) -> Points:
+    most = int(np.max(points, initial=0)) if isinstance(points, np.ndarray) else 0
+    return points * BEST // most if most > 0 else 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.labels import NodeLabels
-from reprieve.engine.nodes.pod_counts import PodCounts, counted_nodes, per_domain
+from reprieve.engine.nodes.pod_counts import PodCounter, counted_nodes, per_domain
 from reprieve.engine.nodes.pod_terms import matcher, merged, term_matches
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.wishers import preferences
@@ -19,9 +19,11 @@ from reprieve.world import PodFacts
 
 _BEST = 100
 _HOST = "kubernetes.io/hostname"
+Points = Ints | int
+"""For each of some nodes; one number where it is the same for all."""
 
 
-class NeighbourScores(PodCounts):
+class NeighbourScores(PodCounter):
     """Scores of some nodes for one pod, by who is there and around."""
 
     def __init__(self, table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints) -> None:
@@ -32,14 +34,14 @@ class NeighbourScores(PodCounts):
 
     # InterPodAffinity
 
-    def affinity(self) -> Ints:
+    def affinity(self) -> Points:
         """From the least to the most liked node, over the whole scale; no points where nobody cares."""
         if self._facts.pod.spec.affinity is None and not self.table.wishers:
-            return np.zeros(len(self._nodes), dtype=np.int64)
+            return 0
         points = self._own_wishes() + self._wishes_of_others()
         points = points[self._nodes]
         least, most = int(points.min()), int(points.max())
-        return (points - least) * _BEST // (most - least) if most > least else np.zeros_like(points)
+        return (points - least) * _BEST // (most - least) if most > least else 0
 
     def _own_wishes(self) -> Ints:
         points = np.zeros(self.table.size, dtype=np.int64)
@@ -66,18 +68,18 @@ class NeighbourScores(PodCounts):
 
     # PodTopologySpread
 
-    def spread(self) -> Ints:
+    def spread(self) -> Points:
         """The fewer of its like there are, the more points; none where a node lacks a topology key."""
         constraints = self._facts.pod.spec.topology_spread_constraints
         soft = [item for item in constraints if item.when_unsatisfiable == "ScheduleAnyway"]
         if not soft:
-            return np.zeros(len(self._nodes), dtype=np.int64)
+            return 0
         keyed = np.ones(self.table.size, dtype=np.bool_)
         for constraint in soft:
             keyed &= self._labels.column(constraint.topology_key)[0] != 0
         scored = keyed[self._nodes]
         if not scored.any():
-            return np.zeros(len(self._nodes), dtype=np.int64)
+            return 0
         costs = sum(self._crowd(constraint, keyed) for constraint in soft)
         costs = np.floor(np.asarray(costs) + 0.5).astype(np.int64)
         least, most = int(costs[scored].min()), int(costs[scored].max())

@@ -17,6 +17,19 @@ from reprieve.world import PodFacts
 _TRIES = 300
 """So many places are tried in all: enough for the gangs that other ways leave out by a hair."""
 _MOST_MEMBERS = 64
+_LOOKS = _TRIES * _MOST_MEMBERS
+"""So often it is looked where a member could go: as often as for the largest gang without a member to spare. Of a group
+of thousands most may go without a place, and each of them would be looked at after every try."""
+
+
+class _Step:
+    """One member: where it could go still, and whether it is somewhere, or goes without."""
+
+    def __init__(self, facts: PodFacts, nodes: Iterator[int]) -> None:
+        self.facts = facts
+        self.nodes = nodes
+        self.placed = False
+        self.missed = False
 
 
 class SecondThoughts:
@@ -37,6 +50,7 @@ class SecondThoughts:
         self._wanted = wanted
         self._priority = priority
         self._tries = _TRIES
+        self._looks = _LOOKS
         views = [(view(shape[0]), shape) for shape in shapes]
         ordered = sorted(views, key=lambda each: (int(each[0].fits.sum()), -_size(each[1][0])))
         self._waiting = [(number, facts) for number, (_, shape) in enumerate(ordered) for facts in shape]
@@ -44,7 +58,7 @@ class SecondThoughts:
 
     def place(self) -> None:
         if self._wanted <= _MOST_MEMBERS and not self._is_hopeless():
-            self._place_from(0, len(self._waiting) - self._wanted)
+            self._search(len(self._waiting) - self._wanted)
 
     def _is_hopeless(self) -> bool:
         """Whether all nodes together have less of something than the smallest members ask for."""
@@ -58,20 +72,46 @@ class SecondThoughts:
     def _least(self, resource: str) -> int:
         return sum(sorted(facts.requests.of(resource) for _, facts in self._waiting)[: self._wanted])
 
-    def _place_from(self, number: int, may_miss: int) -> bool:
-        """Whether enough of the members from this one on found a place, where so many may go without."""
-        if number == len(self._waiting):
-            return True
-        shape, facts = self._waiting[number]
-        for node in self._nodes(shape, facts):
+    def _search(self, may_miss: int) -> bool:
+        """Whether enough members found a place, where so many may go without. However many there are: members are gone
+        through one after the other and back, without a call for each."""
+        steps: list[_Step] = []
+        while len(steps) < len(self._waiting):
+            if not self._looks:
+                return self._give_up(steps)
+            self._looks -= 1
+            shape, facts = self._waiting[len(steps)]
+            steps.append(_Step(facts, self._nodes(shape, facts)))
+            while not self._goes_on(steps[-1], may_miss):
+                steps.pop()
+                if not steps:
+                    return False
+                may_miss += steps[-1].missed
+            may_miss -= steps[-1].missed
+        return True
+
+    def _goes_on(self, step: "_Step", may_miss: int) -> bool:
+        """Another place for a member, or at last none; False: nothing is left that could be tried for it."""
+        if step.placed:
+            self._trial.take_back(step.facts)
+            step.placed = False
+        if step.missed:
+            return False
+        for node in step.nodes:
             if not self._tries:
                 return False
             self._tries -= 1
-            self._trial.place(facts, self._table.names[node], self._priority)
-            if self._place_from(number + 1, may_miss):
-                return True
-            self._trial.take_back(facts)
-        return may_miss > 0 and self._place_from(number + 1, may_miss - 1)
+            self._trial.place(step.facts, self._table.names[node], self._priority)
+            step.placed = True
+            return True
+        step.missed = may_miss > 0
+        return step.missed
+
+    def _give_up(self, steps: "list[_Step]") -> bool:
+        for step in reversed(steps):
+            if step.placed:
+                self._trial.take_back(step.facts)
+        return False
 
     def _nodes(self, shape: int, facts: PodFacts) -> Iterator[int]:
         """Where it fits now, the fullest first."""

@@ -28,6 +28,7 @@ _STRUCTURE = (PriorityClass, PodDisruptionBudget, Namespace)
 _GROUPING = (PriorityClass, PodGroup, Workload)
 _STORAGE = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode)
 _LONGEST_LOG = 200_000
+_FEW = 256
 
 
 def _face(node: Node) -> tuple[object, ...]:
@@ -54,6 +55,11 @@ class NodeTable(NodeColumns):
 
     # Reading
 
+    def where(self, name: str) -> int | None:
+        """The number of a node that is there; one that was deleted keeps its column, and is not."""
+        node = self.index.get(name)
+        return node if node is not None and self.nodes[node] is not None else None
+
     def tie_break(self) -> Ints:
         """Each node's place in the order that ends all ties: creation time, then name."""
         if self._ties is None:
@@ -61,6 +67,10 @@ class NodeTable(NodeColumns):
             ties[sorted(range(self.size), key=self._age)] = np.arange(self.size)
             self._ties = ties
         return self._ties
+
+    def by_age(self) -> Ints:
+        """All nodes in that order."""
+        return np.argsort(self.tie_break())
 
     def _age(self, index: int) -> tuple[float, str]:
         node = self.nodes[index]
@@ -74,7 +84,7 @@ class NodeTable(NodeColumns):
     def sync(self) -> None:
         """Catch up with the world."""
         changes = self.world.changes_since(self._version)
-        if changes is None or any(change.kind in _GROUPING for change in changes):
+        if changes is None or any(change.kind in _GROUPING for change in changes) or self._remembers_too_much():
             return self._rebuild()
         for change in changes:
             self._apply(change)
@@ -84,6 +94,13 @@ class NodeTable(NodeColumns):
             self.log.clear()
             self.epoch += 1
         return None
+
+    def _remembers_too_much(self) -> bool:
+        """Whether most of what has a number here is gone: labels of pods that were, nodes that were. Whoever is asked
+        about all of it would take longer with everybody who ever came."""
+        numbered, nodes = self.numbered, self.size
+        kinds = numbered > _FEW and numbered > _FEW + 2 * int(self.occupied[:nodes].sum())
+        return kinds or (nodes > 2 * _FEW and int(self.gone[:nodes].sum()) > _FEW + nodes // 2)
 
     def _rebuild(self) -> None:
         nodes = list(self.world.all(Node))
@@ -141,13 +158,9 @@ class NodeTable(NodeColumns):
         """A unit of all its pods, standing where nodes are known."""
         pods = list(members.values())
         unit = Unit(self.units.of(pods[0]), pods)
-        known = {name: share for name, share in unit.shares.items() if self._known(name)}
+        known = {name: share for name, share in unit.shares.items() if self.where(name) is not None}
         unit.shares = known
         return unit
-
-    def _known(self, name: str) -> bool:
-        node = self.index.get(name)
-        return node is not None and self.nodes[node] is not None
 
     def _settle(self) -> None:
         """Groups whose pods came or went: taken out and put in again, once for however many changes."""
@@ -164,6 +177,8 @@ class NodeTable(NodeColumns):
 
     def _apply(self, change: Change) -> None:
         if change.kind is Pod:
+            if change.old is not None and change.new is not None and self._renew_pod(change.old, change.new):
+                return
             if change.old is not None:
                 self._take_pod(change.old)
             if change.new is not None:
@@ -225,8 +240,8 @@ class NodeTable(NodeColumns):
 
     def _put_pod(self, facts: PodFacts) -> None:
         name = facts.node or facts.nominated
-        node = self.index.get(name)
-        if node is None or self.nodes[node] is None:
+        node = self.where(name)
+        if node is None:
             if name:
                 self.stray.setdefault(name, {})[facts.key] = facts
                 self._count_in(facts)
@@ -242,6 +257,16 @@ class NodeTable(NodeColumns):
         self._note(facts)
         if not self._count_in(facts):
             self.put_unit(Unit(self.units.of(facts), [facts]))
+
+    def _renew_pod(self, old: PodFacts, new: PodFacts) -> bool:
+        """A pod that stays where it is and what it is, such as one that was told to leave; False: it does not."""
+        node = self.where(new.node) if new.node else None
+        if node is None or old.node != new.node or old.key in self.stray.get(new.node, {}):
+            return False
+        membership = self.units.of(new)
+        if membership.group or membership != self.units.of(old) or old.requests != new.requests:
+            return False
+        return self.renew_unit(Unit(membership, [old]), Unit(membership, [new]), node)
 
     def _count_in(self, facts: PodFacts) -> bool:
         """A running pod of a group that goes as a whole belongs to it, be its node known or not."""

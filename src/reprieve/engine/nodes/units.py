@@ -7,10 +7,11 @@
 3. A group that is not found is no group: its pods stand for themselves.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from reprieve.configuration import Settings
+from reprieve.manifests.lost_work import Said, said_in
 from reprieve.manifests.pods import WorkloadReference
 from reprieve.manifests.scheduling import PodGroup, Workload, WorkloadPodGroup
 from reprieve.model.names import UnitName, unit_name
@@ -50,16 +51,26 @@ class Unit:
         self.priority = membership.priority
         self.kind = membership.kind
         self.group = membership.group
-        self.pods = sorted(pods, key=lambda facts: facts.importance)
+        self.pods = sorted(pods, key=lambda facts: facts.importance) if len(pods) > 1 else pods
         self.name = membership.group or pods[0].unit
-        start = min(facts.start for facts in pods)
-        created = min(facts.created for facts in pods)
+        start, created = self._age()
         # More important first: priority, kind, size, age; the rest only makes the order total.
         self.importance = (-self.priority, -self.kind, -len(pods), start, created, self.name)
+        self.shares = {node: UnitShare(self, here) for node, here in self._by_node().items()}
+
+    def _age(self) -> tuple[int, int]:
+        """When the first of its pods started, and was made."""
+        if len(self.pods) == 1:
+            return self.pods[0].start, self.pods[0].created
+        return min(facts.start for facts in self.pods), min(facts.created for facts in self.pods)
+
+    def _by_node(self) -> dict[str, list[PodFacts]]:
+        if len(self.pods) == 1:
+            return {self.pods[0].node: self.pods}
         by_node: dict[str, list[PodFacts]] = {}
         for facts in self.pods:
             by_node.setdefault(facts.node, []).append(facts)
-        self.shares = {node: UnitShare(self, here) for node, here in by_node.items()}
+        return by_node
 
     @property
     def placed_by(self) -> PlacedBy:
@@ -107,6 +118,18 @@ class Units:
             path = self.group_path(namespace, spec.scheduling_group.pod_group_name)
             return self._world.classes.of_group(path[-1].policy).value if path else facts.priority
         return facts.priority
+
+    def said_of_work(self, facts: PodFacts) -> Said:
+        """What a pod says of the work that is lost with it; else its group, those above it, or its workload."""
+        spec, namespace = facts.pod.spec, facts.key[0]
+        around: list[Mapping[str, str]] = [facts.pod.metadata.annotations]
+        if spec.workload_ref is not None:
+            found = self.workload_group(namespace, spec.workload_ref)
+            around += [found[0].metadata.annotations] if found else []
+        elif self._generic and spec.scheduling_group is not None:
+            path = self.group_path(namespace, spec.scheduling_group.pod_group_name)
+            around += [group.metadata.annotations for group in path]
+        return said_in(*around)
 
     def _alone(self, facts: PodFacts) -> Membership:
         return Membership(facts.key, facts.priority)

@@ -3,13 +3,13 @@
 A search belongs to a view. It is made when somebody asks for it, and renewed only where the view was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
-from reprieve.engine.claims import BudgetRespected, LeftAlone, NodeClaim, Protected
+from reprieve.engine.claims import BudgetRespected, ClaimOnNodes, LeftAlone, Protected
 from reprieve.engine.nodes.budgets import Budgets
 from reprieve.engine.nodes.columns import NOBODY
 from reprieve.engine.nodes.obstacles import NodeObstacles, most_first
@@ -67,18 +67,22 @@ class VictimSearch:
         protected, spoiled = judge(self.rules, Ranked(self.table, nodes, depth))
         self.good_until = min(self.good_until, *(rule.good_until() for rule in self.rules))
         self.protected[:depth, nodes] = protected
-        self.protected[depth:, nodes] = _NOBODY_THERE  # also where somebody stood before
         self.spoiled[nodes] = spoiled
-        self.victims[:, nodes] = False
-        self.violating[:, nodes] = 0
-        self.feasible[nodes] = False
+        if depth < len(self.protected):  # somebody stood there before
+            self.protected[depth:, nodes] = _NOBODY_THERE
+            self.victims[depth:, nodes] = False
+            self.violating[depth:, nodes] = 0
         candidates = protected == 0
         possible = candidates.any(axis=0) & (self.view.reach[nodes] == REACHED) & ~spoiled
         if possible.all():
-            self._search(nodes, candidates, depth)
-        elif possible.any():
+            return self._search(nodes, candidates, depth)
+        self.victims[:depth, nodes] = False
+        self.violating[:depth, nodes] = 0
+        self.feasible[nodes] = False
+        if possible.any():
             where = np.flatnonzero(possible)
             self._search(np.arange(self.table.size)[nodes][where], candidates[:, where], depth)
+        return None
 
     def _search(self, nodes: Nodes, candidates: Mask, depth: int) -> None:
         """Remove, reprieve, and note the price."""
@@ -116,15 +120,38 @@ class VictimSearch:
         """Everybody who may be asked to leave, as deep as the fullest node."""
         return np.asarray((self.protected[: self.table.depth, : self.table.size] == 0) & ~self.spoiled)
 
-    def obstacles(self, nodes: Ints) -> list[NodeClaim]:
+    def obstacles(self, nodes: Ints) -> list[ClaimOnNodes]:
         """Why some nodes cannot take the pod, those in the same position together; victims there break budgets."""
-        if self._obstacles is None:
-            self._obstacles = NodeObstacles(self.view, self.candidates(), left_alone=self.spoiled)
-        found = self._obstacles.of(nodes[~self.feasible[nodes]], self.stay, self.left_alone)
+        found = self._why_not().of(nodes[~self.feasible[nodes]], self.stay, self.left_alone)
         budget = nodes[self.feasible[nodes]]
         if len(budget):
             found.append(BudgetRespected(nodes=len(budget), pods=int(self.costs.violations[budget].min())))
         return most_first(found)
+
+    def obstacle_on_each(self, nodes: Ints) -> Iterator[tuple[int, ClaimOnNodes]]:
+        """The same for each of some nodes by itself. There may be thousands, of which most look alike: what is equal
+        is worked out once."""
+        looks = np.ascontiguousarray(np.vstack([self._why_not().looks(nodes), self._protection(nodes)]).T)
+        known: dict[bytes, list[ClaimOnNodes]] = {}
+        for node, look in zip(nodes.tolist(), looks, strict=True):
+            key = look.tobytes()
+            if key not in known:
+                known[key] = self.obstacles(np.array([node]))
+            yield from ((node, claim) for claim in known[key])
+
+    def _why_not(self) -> NodeObstacles:
+        if self._obstacles is None:
+            self._obstacles = NodeObstacles(self.view, self.candidates(), left_alone=self.spoiled)
+        return self._obstacles
+
+    def _protection(self, nodes: Ints) -> Ints:
+        """What is told of those who are protected on some nodes, and of budgets there, follows from these columns."""
+        protected = self.protected[: self.table.depth, nodes]
+        rows = [self.feasible[nodes], self.costs.violations[nodes], *protected]
+        for number in np.unique(protected[protected > 0]).tolist():
+            for name in self.rules[number - 1].tells_by:
+                rows += [*np.where(protected == number, self.table.ranked(name, nodes), 0)]
+        return np.array(rows, dtype=np.int64)
 
     def stay(self, nodes: Ints) -> list[Protected]:
         """How many pods on some nodes may not be preempted, rule by rule."""

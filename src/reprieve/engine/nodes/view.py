@@ -6,12 +6,13 @@ around it, where a change on one node may matter on another.
 """
 
 from collections.abc import Collection, Iterable
+from copy import copy
 
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.nodes.columns import LARGEST
-from reprieve.engine.nodes.inter_pod import PLENTY, InterPod, Row, concerned, inter_pod
+from reprieve.engine.nodes.inter_pod import PLENTY, InterPod, SlackRow, concerned, inter_pod
 from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.reach import REACHED, unreachable
 from reprieve.engine.nodes.reservations import EVERYBODY
@@ -19,7 +20,8 @@ from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.volumes import keep_to_volumes, volume_needs
 from reprieve.engine.steps import SlackLedger
 from reprieve.model.names import Key
-from reprieve.model.resources import PODS
+from reprieve.model.remembering import remembered
+from reprieve.model.resources import PODS, Resources
 from reprieve.world import PodFacts
 
 Nodes = slice | Ints
@@ -40,6 +42,11 @@ def counted_as_present(table: NodeTable, node: int, priority: int, apart: frozen
 def _place(node: int, nodes: Nodes) -> int:
     """Where a node stands among some."""
     return node if isinstance(nodes, slice) else int(np.searchsorted(nodes, node))
+
+
+@remembered(65536)
+def _amounts(requests: Resources, names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(min(requests.of(name), LARGEST) for name in names)
 
 
 class NodeView:
@@ -79,7 +86,7 @@ class NodeView:
         keep_to_volumes(self.reach, table, labels, self.volumes)
         if within is not None:
             self.reach[~within & (self.reach == REACHED)] = OUT_OF_DOMAIN
-        self._names = [name for name, units in facts.requests.items() if units > 0]
+        self._names = tuple(name for name, units in facts.requests.items() if units > 0)
         self._rows = np.array([table.row(name) for name in self._names], dtype=np.int64)
         self._needs = np.array([min(facts.requests[name], LARGEST) for name in self._names], dtype=np.int64)
         self.inter_pod: InterPod | None = None
@@ -89,6 +96,8 @@ class NodeView:
         self._open = self.reach.copy() if table.closed else self.reach
         """What it could reach if no node were closed."""
         self._close(table.closed)
+        self._vacating = np.zeros((len(self._names), table.size if vacated else 0), dtype=np.int64)
+        """What of the reserved places on each node is leaving it anyway."""
         self.slack = self._slack(slice(0, table.size))
         """What is left on each node beside the pod, in every row that matters to it: it fits where none is negative."""
         self.fits = self.enough(self.slack) & self.within_reach
@@ -124,6 +133,16 @@ class NodeView:
             self.slack[:, nodes] = self._slack(nodes)
             self.fits[nodes] = self.enough(self.slack[:, nodes]) & (self.reach[nodes] == REACHED)
             self.renewed |= changed
+
+    def of_another(self, facts: PodFacts) -> "NodeView":
+        """The same for another pod of its shape, as things are now; who looks at this one sees what it has seen."""
+        other = copy(self)
+        other.slack, other.fits, other.reach = self.slack.copy(), self.fits.copy(), self.reach.copy()
+        other._vacating = self._vacating.copy()
+        other._open = other.reach if self._open is self.reach else self._open.copy()
+        other.renewed = set()
+        other.follow(facts)
+        return other
 
     def _reopen(self, nodes: Ints, changed: Collection[int]) -> None:
         """Nodes may have been closed, or opened, since."""
@@ -179,6 +198,10 @@ class NodeView:
         free = np.where(self.within_reach, np.maximum(self._emptied(candidates), 0), 0)
         return dict(zip(self._names, free, strict=True))
 
+    def left(self, candidates: Mask) -> dict[str, Ints]:
+        """The same for all nodes, in reach or not, and negative where more is taken than there is."""
+        return dict(zip(self._names, self._emptied(candidates), strict=True))
+
     def _emptied(self, candidates: Mask) -> Ints:
         """What each node has without the pod and without some candidates, of each resource it asks for."""
         weights = self.table.requests[: len(candidates), self._rows, : self.table.size]
@@ -195,16 +218,21 @@ class NodeView:
         leaves = self.table.ranked("leaves", nodes) > 0
         weights = self.weights(nodes, self.table.depth)
         slack = self.slack[:, nodes] + np.einsum("krn,kn->rn", weights, leaves.astype(np.int64))
-        for node, pods in self._above(nodes).items():
-            slack[: len(self._rows), _place(node, nodes)] -= self._leaving_for(node, pods)
+        if self._vacated:
+            slack[: len(self._rows)] -= self._vacating[:, nodes]
         return np.asarray(slack)
 
     def _slack(self, nodes: Nodes) -> Ints:
         table = self.table
         rows = self._rows if isinstance(nodes, slice) else self._rows[:, None]
         slack = table.free(rows, nodes) - self._needs[:, None]
-        for node, pods in self._above(nodes).items():
-            slack[:, _place(node, nodes)] -= self._promised(pods) - self._leaving_for(node, pods)
+        above = self._above(nodes)
+        if above:
+            places = [_place(node, nodes) for node, pods in above.items() for _ in pods]
+            np.subtract.at(slack.T, places, self._needed(above))
+        if self._vacated:
+            self._vacate(nodes, above)
+            slack += self._vacating[:, nodes]
         if self.inter_pod is None:
             return slack
         return np.vstack([slack, *(row.slack[nodes] for row in self._inter_pod_rows())])
@@ -218,19 +246,30 @@ class NodeView:
         apart = self._apart_from | {self.facts.key}
         return {node: counted_as_present(self.table, node, self.priority, apart) for node in looked_at}
 
-    def _promised(self, pods: list[PodFacts]) -> Ints:
-        """What nominated pods need, row by row."""
-        needs = [[min(other.requests.of(name), LARGEST) for name in self._names] for other in pods]
-        return np.asarray(np.array(needs, dtype=np.int64).reshape(-1, len(self._names)).sum(axis=0))
+    def _needed(self, nominated: dict[int, list[PodFacts]]) -> Ints:
+        """What each nominated pod needs: all of them at once, since thousands may wait for their victims."""
+        needs = [_amounts(other.requests, self._names) for pods in nominated.values() for other in pods]
+        return np.array(needs, dtype=np.int64).reshape(-1, len(self._names))
 
-    def _leaving_for(self, node: int, pods: list[PodFacts]) -> Ints:
-        """What of that is leaving the node anyway."""
-        if not self._vacated:
-            return np.zeros(len(self._names), dtype=np.int64)
-        reserved = [other for other in pods if self.table.standing[other.key] == EVERYBODY]
-        leaves = np.flatnonzero(self.table.ranks["leaves"][:, node])
-        leaving = self.table.requests[leaves][:, self._rows, node].sum(axis=0)
-        return np.asarray(np.minimum(self._promised(reserved), leaving))
+    def _vacate(self, nodes: Nodes, above: dict[int, list[PodFacts]]) -> None:
+        """Some nodes have changed: what of the places that are reserved there is leaving anyway."""
+        self._vacating[:, nodes] = 0
+        standing = self.table.standing
+        reserved = {
+            node: held
+            for node, pods in above.items()
+            if (held := [other for other in pods if standing[other.key] == EVERYBODY])
+        }
+        if not reserved:
+            return
+        where = np.fromiter(reserved, dtype=np.int64)
+        promised = np.zeros((len(self._rows), len(where)), dtype=np.int64)
+        columns = [place for place, held in enumerate(reserved.values()) for _ in held]
+        np.add.at(promised.T, columns, self._needed(reserved))
+        leaves = self.table.ranked("leaves", where) > 0
+        requests = self.table.requests[: len(leaves), :, where][:, self._rows]
+        leaving = np.einsum("krn,kn->rn", requests, leaves.astype(np.int64))
+        self._vacating[:, where] = np.minimum(promised, leaving)
 
     # Why it does not fit
 
@@ -292,7 +331,7 @@ class NodeView:
 
     # Rows of the pods around it
 
-    def _inter_pod_rows(self) -> list[Row]:
+    def _inter_pod_rows(self) -> list[SlackRow]:
         """In the order a ledger wants: what must hold, what it would be alone, what may then be short."""
         if self.inter_pod is None:
             return []

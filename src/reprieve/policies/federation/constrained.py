@@ -14,7 +14,7 @@ from reprieve.engine.offers import OfferList
 from reprieve.engine.steps import choose
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import PLENTY, duplicated, static_weights, stays, weigh
-from reprieve.policies.federation.residents import Resident
+from reprieve.policies.federation.residents import ResidentBinding
 from reprieve.policies.federation.search import ClusterSearch, fewest_then_lowest, offer_of, reprieved
 from reprieve.policies.federation.spread import Enough, Selection
 from reprieve.policies.federation.view import BindingTerms
@@ -24,11 +24,11 @@ _MOST_CHOICES = 4
 """Of many clusters, so many selections are tried before it is given up."""
 
 
-class _Freed(NamedTuple):
+class _FreedTogether(NamedTuple):
     """What the clusters of one selection have to hold, and who would leave them."""
 
     wanted: Division
-    going: list[Resident]
+    going: list[ResidentBinding]
 
 
 def free_selection(search: ClusterSearch) -> OfferList:
@@ -51,11 +51,11 @@ def free_selection(search: ClusterSearch) -> OfferList:
     return OfferList()
 
 
-def _freed(search: ClusterSearch) -> Iterator[_Freed]:
+def _freed(search: ClusterSearch) -> Iterator[_FreedTogether]:
     for wanted in _wanted(search):
         going = search.free_for(wanted)
         if going:
-            yield _Freed(wanted, going)
+            yield _FreedTogether(wanted, going)
 
 
 def _wanted(search: ClusterSearch) -> Iterator[Division]:

@@ -22,6 +22,7 @@ class FederationEntry(Entry):
     name = FederationPolicy.name
     ledger = "clusters"
     kinds = ("ResourceBinding", "ClusterResourceBinding")
+    config_maps = frozenset[str]()
 
     def __init__(self, ground: Ground) -> None:
         self._mine = ground.mine

@@ -15,7 +15,7 @@ EVICTED_ANNOTATION = "reprieve.scheduling/evicted"
 PLACED_ANNOTATION = "reprieve.scheduling/placed-at"
 
 
-class Eviction(Model):
+class ToldEviction(Model):
     """That a victim was told to leave a cluster."""
 
     hold: int
@@ -24,10 +24,10 @@ class Eviction(Model):
     """Whether it has had no place instead yet."""
 
 
-_EVICTIONS = msgspec.json.Decoder(dict[str, Eviction])
+_EVICTIONS = msgspec.json.Decoder(dict[str, ToldEviction])
 
 
-def evictions_of(annotations: Mapping[str, str]) -> dict[str, Eviction]:
+def evictions_of(annotations: Mapping[str, str]) -> dict[str, ToldEviction]:
     """When a binding was last told to leave, by cluster."""
     try:
         return _EVICTIONS.decode(annotations.get(EVICTED_ANNOTATION, "{}"))
@@ -35,11 +35,11 @@ def evictions_of(annotations: Mapping[str, str]) -> dict[str, Eviction]:
         return {}
 
 
-def settled(evictions: Mapping[str, Eviction]) -> dict[str, Eviction]:
+def settled(evictions: Mapping[str, ToldEviction]) -> dict[str, ToldEviction]:
     """The same for a binding that has got a place."""
-    return {cluster: Eviction(hold=eviction.hold) for cluster, eviction in evictions.items()}
+    return {cluster: ToldEviction(hold=eviction.hold) for cluster, eviction in evictions.items()}
 
 
-def written(evictions: Mapping[str, Eviction]) -> str:
+def written(evictions: Mapping[str, ToldEviction]) -> str:
     """As it stands in an annotation."""
     return msgspec.json.encode(evictions).decode()

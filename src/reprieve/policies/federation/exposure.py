@@ -12,7 +12,7 @@ from reprieve.engine.reasons import NobodyAsked, Reason
 from reprieve.model.names import UnitName, unit_name
 from reprieve.model.resources import NOTHING
 from reprieve.policies.federation.policy import FederationPolicy
-from reprieve.policies.federation.residents import Resident, Residents
+from reprieve.policies.federation.residents import ResidentBinding, Residents
 from reprieve.policies.federation.rules import BindingRule, rules_everywhere
 from reprieve.policies.federation.world import Federation
 
@@ -66,7 +66,7 @@ class FederationExposure:
     def _reason(self, asker: Asker, unit: int, number: int) -> Reason:
         if number == _GATE:
             return NobodyAsked()
-        return self._rules(asker)[number - 1].reason(Resident(self._pool.bindings[unit], ""))
+        return self._rules(asker)[number - 1].reason(ResidentBinding(self._pool.bindings[unit], ""))
 
 
 def overcommitted_clusters(federation: Federation) -> Iterator[Overcommitted]:

@@ -19,14 +19,15 @@ from typing import NamedTuple
 from reprieve.configuration import Settings
 from reprieve.engine.claims import Claim, ClusterOut, ClusterShort
 from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.linear_model import LinearModel
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Plan, Remark
-from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import CheaperElsewhere, GateOff, NobodyAsked, Reason
 from reprieve.engine.steps import Criterion
 from reprieve.manifests.karmada import Cluster
 from reprieve.model.names import UnitName, shown, unit_name
 from reprieve.model.resources import Resources
+from reprieve.policies.federation.alternatives import Freeing, freeing
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.commit import commit
 from reprieve.policies.federation.constrained import SELECTION, free_selection
@@ -39,6 +40,7 @@ from reprieve.policies.federation.search import ClusterOffers, ClusterSearch, fe
 from reprieve.policies.federation.several import SEVERAL, free_several
 from reprieve.policies.federation.view import BindingTerms, BindingView
 from reprieve.policies.federation.world import Federation
+from reprieve.policies.improving import ImprovingPolicy
 from reprieve.texts import federation as texts
 from reprieve.texts.remarks import gate_off, is_off
 from reprieve.world import World
@@ -57,7 +59,7 @@ class ClusterDomain(NamedTuple):
     free: Callable[[ClusterSearch], Offers]
 
 
-class FederationPolicy(BasePolicy):
+class FederationPolicy(ImprovingPolicy):
     """Decides for bindings over the member clusters of one world."""
 
     name = "federation"
@@ -80,9 +82,9 @@ class FederationPolicy(BasePolicy):
         """In the world that is looked at."""
         commit(self.federation, made)
 
-    def view(self, preemptor: BindingFacts, now: int) -> BindingView:  # noqa: ARG002 - nothing here goes by time
+    def view(self, preemptor: BindingFacts, now: int) -> BindingView:
         self.federation.refresh()
-        return BindingView(self.federation.find(preemptor.unit) or preemptor, self.federation)
+        return BindingView(self.federation.find(preemptor.unit) or preemptor, self.federation, now)
 
     # 2. Does it fit? May it preempt?
 
@@ -159,6 +161,17 @@ class FederationPolicy(BasePolicy):
 
     def criteria(self, view: BindingView, offers: Offers) -> Sequence[Criterion]:  # noqa: ARG002
         return fewest_then_lowest(offers.priorities) if isinstance(offers, ClusterOffers) else []
+
+    def alternatives(self, view: BindingView, chosen: Offer | None) -> Iterator[Freeing]:
+        if view.searched:
+            yield from freeing(self._last_search(view), chosen)
+
+    def _last_search(self, view: BindingView) -> ClusterSearch:
+        return ClusterSearch(view, view.searched[-1], rules_for(view.facts, view.missing))
+
+    def models(self, view: BindingView) -> Iterator[LinearModel]:
+        if view.searched:
+            yield from (each.model() for each in freeing(self._last_search(view), None, most=None))
 
     def message(self, view: BindingView, offer: Offer) -> str:
         terms: BindingTerms = offer.terms

@@ -11,7 +11,7 @@ from reprieve.engine.steps import LARGEST
 from reprieve.policies.federation.bindings import BindingFacts
 
 
-class Resident(NamedTuple):
+class ResidentBinding(NamedTuple):
     """A binding in one of its clusters: when it makes way there, the others are still its own."""
 
     facts: BindingFacts

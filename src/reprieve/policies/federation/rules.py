@@ -9,6 +9,8 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from operator import and_, or_
 
 import numpy as np
 
@@ -18,9 +20,9 @@ from reprieve.engine.reasons import Reason
 from reprieve.engine.rules import PoolRule
 from reprieve.model.resources import Resources
 from reprieve.policies.federation.bindings import BindingFacts
-from reprieve.policies.federation.residents import Resident, Residents
+from reprieve.policies.federation.residents import ResidentBinding, Residents
 
-BindingRule = PoolRule[Residents, Resident]
+BindingRule = PoolRule[Residents, ResidentBinding]
 
 
 class TakesPart:
@@ -32,7 +34,7 @@ class TakesPart:
     def protects(self, pool: Residents) -> Mask:
         return pool.kept(self._scheduler, lambda: [self._outside(facts) is not None for facts in pool.bindings])
 
-    def reason(self, unit: Resident) -> Reason:
+    def reason(self, unit: ResidentBinding) -> Reason:
         return self._outside(unit.facts) or reasons.NobodyAsked()
 
     def _outside(self, facts: BindingFacts) -> Reason | None:
@@ -45,7 +47,7 @@ class TakesPart:
         return None if facts.request else reasons.NoRequirements()
 
 
-class OnlyLowerPriority:
+class OnlyLowerBindings:
     def __init__(self, priority: int) -> None:
         self._priority = priority
 
@@ -53,7 +55,7 @@ class OnlyLowerPriority:
         mask: Mask = pool.priorities() >= self._priority
         return mask
 
-    def reason(self, unit: Resident) -> Reason:
+    def reason(self, unit: ResidentBinding) -> Reason:
         return reasons.NotLower(unit.facts.priority, self._priority)
 
 
@@ -62,12 +64,10 @@ class HoldsWhatIsMissing:
         self._missing = missing
 
     def protects(self, pool: Residents) -> Mask:
-        mask: Mask = np.ones(len(pool.bindings), dtype=np.bool_)
-        for name in self._missing(pool.cluster):
-            mask &= pool.holds_none(name)
-        return mask
+        masks = [pool.holds_none(name) for name in self._missing(pool.cluster)]
+        return reduce(and_, masks) if masks else np.ones(len(pool.bindings), dtype=np.bool_)
 
-    def reason(self, unit: Resident) -> Reason:  # noqa: ARG002 - the same for all
+    def reason(self, unit: ResidentBinding) -> Reason:  # noqa: ARG002 - the same for all
         return reasons.NotContested()
 
 
@@ -78,22 +78,20 @@ def rules_for(preemptor: BindingFacts, missing: Callable[[str], Resources]) -> l
 
 def rules_everywhere(scheduler: str, priority: int) -> list[BindingRule]:
     """Rules 1 to 5: those that hold in every cluster, whatever is missing there."""
-    return [TakesPart(scheduler), OnlyLowerPriority(priority)]
+    return [TakesPart(scheduler), OnlyLowerBindings(priority)]
 
 
 def candidates(rules: Iterable[BindingRule], residents: Residents) -> Mask:
     """Whom no rule protects."""
-    allowed: Mask = np.ones(len(residents.bindings), dtype=np.bool_)
-    for _, mask in _protected(rules, residents):
-        allowed &= ~mask
-    return allowed
+    masks = [mask for _, mask in _protected(rules, residents)]
+    return np.invert(reduce(or_, masks)) if masks else np.ones(len(residents.bindings), dtype=np.bool_)
 
 
 def judge(rules: Sequence[BindingRule], residents: Residents) -> Iterator[tuple[BindingFacts, Reason | None]]:
     """All bindings of a cluster, the most important first, with the reason of the first rule that protects them."""
     masks = _protected(rules, residents)
     for rank in reversed(range(len(residents.bindings))):
-        resident = Resident(residents.bindings[rank], residents.cluster)
+        resident = ResidentBinding(residents.bindings[rank], residents.cluster)
         yield resident.facts, next((rule.reason(resident) for rule, mask in masks if mask[rank]), None)
 
 

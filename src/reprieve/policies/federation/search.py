@@ -27,7 +27,7 @@ from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import fixed, place, room, spread_of
-from reprieve.policies.federation.residents import Resident, Residents
+from reprieve.policies.federation.residents import ResidentBinding, Residents
 from reprieve.policies.federation.rules import BindingRule, candidates
 from reprieve.policies.federation.spread import Spread
 from reprieve.policies.federation.view import BindingTerms, BindingView
@@ -49,7 +49,7 @@ class ClusterSearch:
         self.constrained = bool(view.facts.placement.spread_constraints)
         self.fixed = view.facts.fixed
         self.rules = rules
-        self._known: dict[tuple[str, int], list[Resident] | None] = {}
+        self._known: dict[tuple[str, int], list[ResidentBinding] | None] = {}
 
     @cached_property
     def spread(self) -> Spread:
@@ -61,20 +61,20 @@ class ClusterSearch:
         ranks = cover(gap, residents, candidates(self.rules, residents))
         return None if ranks is None else [residents.bindings[rank] for rank in ranks]
 
-    def everybody(self) -> Iterator[Resident]:
-        """All whom no rule protects, in all clusters."""
-        for name in self.clusters:
+    def everybody(self, clusters: Iterable[str]) -> Iterator[ResidentBinding]:
+        """All whom no rule protects, in some clusters."""
+        for name in clusters:
             residents = self.view.federation.in_cluster(name)
             for rank in candidates(self.rules, residents).nonzero()[0].tolist():
-                yield Resident(residents.bindings[rank], name)
+                yield ResidentBinding(residents.bindings[rank], name)
 
     def exact(self, victims: int) -> bool:
         """Whether everything can be tried for so many victims; else constraints are looked at for one placement."""
         return not self.constrained or (self.spread.few and victims <= _MOST_VICTIMS)
 
-    def free_for(self, wanted: Division) -> list[Resident] | None:
+    def free_for(self, wanted: Division) -> list[ResidentBinding] | None:
         """Who leaves so that each cluster can hold what it has to; None: one of them cannot be freed enough."""
-        going: list[Resident] = []
+        going: list[ResidentBinding] = []
         for name, replicas in wanted.items():
             found = self._freeing(name, replicas)
             if found is None:
@@ -82,7 +82,7 @@ class ClusterSearch:
             going += found
         return going
 
-    def _freeing(self, cluster: str, replicas: int) -> list[Resident] | None:
+    def _freeing(self, cluster: str, replicas: int) -> list[ResidentBinding] | None:
         """Who leaves one cluster so that it can hold so many: the same in all selections."""
         key = cluster, replicas
         if key not in self._known:
@@ -95,7 +95,7 @@ class ClusterSearch:
         """What clusters lack together of what they have to hold."""
         return sum((self.view.gap(name, replicas) for name, replicas in wanted.items() if replicas > 0), start=NOTHING)
 
-    def place_without(self, evictions: Iterable[Resident]) -> Division | None:
+    def place_without(self, evictions: Iterable[ResidentBinding]) -> Division | None:
         """Where the replicas go when some have left."""
         free = dict(self.view.soon)
         for other, cluster in evictions:
@@ -109,8 +109,8 @@ def cover(gap: Resources, residents: Residents, allowed: Mask) -> list[int] | No
     return one_or_together([gap[name] for name in names], residents.shares(names), allowed) if names else None
 
 
-def leaving(cluster: str, bindings: Iterable[BindingFacts]) -> list[Resident]:
-    return [Resident(facts, cluster) for facts in bindings]
+def leaving(cluster: str, bindings: Iterable[BindingFacts]) -> list[ResidentBinding]:
+    return [ResidentBinding(facts, cluster) for facts in bindings]
 
 
 def offer_of(terms: BindingTerms, clusters: Iterable[str], criterion: str = "") -> Offer:
@@ -163,7 +163,7 @@ class _Freed(NamedTuple):
     gap: Resources
 
     @property
-    def evictions(self) -> list[Resident]:
+    def evictions(self) -> list[ResidentBinding]:
         return leaving(self.cluster, self.victims)
 
 
@@ -210,27 +210,27 @@ def _freed(search: ClusterSearch, cluster: str, replicas: int) -> _Freed | None:
 class Placing:
     """Whether the binding has a place, its constraints kept, while others leave and come back."""
 
-    def __init__(self, search: ClusterSearch, gone: Iterable[Resident]) -> None:
+    def __init__(self, search: ClusterSearch, gone: Iterable[ResidentBinding]) -> None:
         self._search = search
         self._gone = list(gone)
 
     def fits(self) -> bool:
         return self._search.place_without(self._gone) is not None
 
-    def remove(self, unit: Resident) -> None:
+    def remove(self, unit: ResidentBinding) -> None:
         self._gone.append(unit)
 
-    def give_back(self, unit: Resident) -> None:
+    def give_back(self, unit: ResidentBinding) -> None:
         self._gone.remove(unit)
 
 
-def reprieved(search: ClusterSearch, going: list[Resident]) -> list[Resident] | None:
+def reprieved(search: ClusterSearch, going: list[ResidentBinding]) -> list[ResidentBinding] | None:
     """Those of some who cannot stay; None: it has no place even without all of them."""
     ledger = Placing(search, going)
     return reprieve_each(ledger, least_important_first(going)) if ledger.fits() else None
 
 
-def least_important_first(residents: Iterable[Resident]) -> list[Resident]:
+def least_important_first(residents: Iterable[ResidentBinding]) -> list[ResidentBinding]:
     return sorted(residents, key=lambda item: (item.facts.order, item.cluster))
 
 

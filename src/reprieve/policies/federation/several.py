@@ -8,7 +8,7 @@ from reprieve.engine.steps import reprieve_each
 from reprieve.model.resources import NOTHING, Resources
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import gap, place, room
-from reprieve.policies.federation.residents import Resident
+from reprieve.policies.federation.residents import ResidentBinding
 from reprieve.policies.federation.rules import candidates
 from reprieve.policies.federation.search import (
     ClusterSearch,
@@ -26,7 +26,7 @@ def free_several(search: ClusterSearch) -> OfferList:
     """One offer that spans clusters, or none."""
     if search.facts.missing < 2 or len(search.clusters) < 2:
         return OfferList()
-    if search.constrained and search.place_without(search.everybody()) is None:
+    if search.constrained and search.place_without(search.everybody(search.clusters)) is None:
         return OfferList()
     rooms = _Rooms(search)
     removed = _Removing(search, rooms).until_it_fits()
@@ -40,7 +40,9 @@ def free_several(search: ClusterSearch) -> OfferList:
     return OfferList([offer_of(terms, sorted({cluster for _, cluster in evictions}), SEVERAL)])
 
 
-def _needed(search: ClusterSearch, rooms: "_Rooms", removed: list[Resident]) -> tuple[list[Resident], Division | None]:
+def _needed(
+    search: ClusterSearch, rooms: "_Rooms", removed: list[ResidentBinding]
+) -> tuple[list[ResidentBinding], Division | None]:
     """Those of some who cannot stay, and where the replicas go. Where not everything can be tried, it is asked who can
     stay beside the places that were found, and not beside any that might be; again when there are other places now."""
     evictions = least_important_first(removed)
@@ -84,10 +86,10 @@ class _Rooms:
         """What is missing in a cluster for one more replica."""
         return gap(self._facts.request, self._rooms[cluster] + 1, self._free.get(cluster, NOTHING))
 
-    def remove(self, unit: Resident) -> None:
+    def remove(self, unit: ResidentBinding) -> None:
         self._change(unit.cluster, self._free[unit.cluster] + unit.facts.on(unit.cluster))
 
-    def give_back(self, unit: Resident) -> None:
+    def give_back(self, unit: ResidentBinding) -> None:
         self._change(unit.cluster, self._free[unit.cluster] - unit.facts.on(unit.cluster))
 
     def _change(self, cluster: str, free: Resources) -> None:
@@ -111,9 +113,9 @@ class _Removing:
         for name in self._residents:
             self._look(name)
 
-    def until_it_fits(self) -> list[Resident] | None:
+    def until_it_fits(self) -> list[ResidentBinding] | None:
         """Where not everything can be tried it is not asked each time: whoever is too many is given back later."""
-        removed: list[Resident] = []
+        removed: list[ResidentBinding] = []
         ask_at = 0
         while len(removed) < ask_at or not self._rooms.fits():
             if len(removed) >= ask_at and not self._search.exact(len(removed)):
@@ -137,7 +139,7 @@ class _Removing:
         else:
             self._costs.pop(cluster, None)
 
-    def _remove(self, cluster: str) -> list[Resident]:
+    def _remove(self, cluster: str) -> list[ResidentBinding]:
         ranks = self._next[cluster]
         self._left[cluster][ranks] = False
-        return [Resident(self._residents[cluster].bindings[rank], cluster) for rank in ranks]
+        return [ResidentBinding(self._residents[cluster].bindings[rank], cluster) for rank in ranks]

@@ -12,7 +12,7 @@ from reprieve.policies.federation.bindings import BindingFacts
 from reprieve.policies.federation.clusters import affinity_groups, obstacle
 from reprieve.policies.federation.division import Division
 from reprieve.policies.federation.placement import Free, gap
-from reprieve.policies.federation.residents import Resident
+from reprieve.policies.federation.residents import ResidentBinding
 from reprieve.policies.federation.world import Federation
 
 
@@ -26,9 +26,11 @@ class AffinityGroup(NamedTuple):
 class BindingView:
     """All clusters as one binding finds them, worked out as far as somebody asks."""
 
-    def __init__(self, facts: BindingFacts, federation: Federation) -> None:
+    def __init__(self, facts: BindingFacts, federation: Federation, moment: int) -> None:
         self.facts = facts
         self.federation = federation
+        self.moment = moment
+        """When it is asked; only lost work goes by time."""
         self.searched: list[Mapping[str, Cluster]] = []
         """The clusters of each search that was made."""
         self._missing: dict[str, Resources] = {}
@@ -92,7 +94,7 @@ class BindingTerms(NamedTuple):
 
     facts: BindingFacts
     division: Division = {}
-    evictions: Sequence[Resident] = ()
+    evictions: Sequence[ResidentBinding] = ()
     gap: Resources = NOTHING
     """What was missing before they left."""
 

@@ -39,6 +39,7 @@ class Federation:
 
     def __init__(self, world: World, settings: Settings) -> None:
         self.world = world
+        self.settings = settings
         self._resolves = settings.gate("PriorityBasedScheduling")
         self.clusters: dict[str, Cluster] = {}
         self.ledger = ClusterLedger()

@@ -20,6 +20,7 @@ class PodGroupEntry(Entry):
     name = PodGroupPolicy.name
     ledger = ON_NODES
     kinds = ("PodGroup", "CompositePodGroup", "Workload", "Pod")
+    config_maps = frozenset[str]()
     looks_at_budgets = True
 
     def __init__(self, ground: Ground) -> None:

@@ -18,75 +18,56 @@ Nothing is preempted for a group that cannot be placed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
 from reprieve import texts
-from reprieve.engine.arrays import Mask
-from reprieve.engine.claims import Claim, GangBudget, GangShort, MemberTooLarge, NotReached
+from reprieve.engine.alternatives import Alternatives
+from reprieve.engine.claims import Claim, GangBudget, GangShort
 from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.linear_model import LinearModel
 from reprieve.engine.nodes.columns import SHIFT
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.left_out import StaysOnNodesLeftOut
-from reprieve.engine.nodes.pool import NodeRule, Ranked, Resident
+from reprieve.engine.nodes.lost_work import LostWork
+from reprieve.engine.nodes.pool import NodeRule
 from reprieve.engine.nodes.rules import NobodyAbove, NobodyAboveEarlier, missing_classes, preemption_rules
 from reprieve.engine.nodes.trial import Gang, Trial
-from reprieve.engine.nodes.units import Unit, UnitShare
+from reprieve.engine.nodes.units import Unit
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Plan, Remark, Victim
-from reprieve.engine.preemption import BasePolicy
-from reprieve.engine.reasons import LowerPriority, MissingClass, NobodyAsked, Reason, SparedByBudget
+from reprieve.engine.reasons import LowerPriority, MissingClass, NobodyAsked
 from reprieve.engine.steps import TIE_BREAK, Criterion
 from reprieve.model.names import UnitName
+from reprieve.policies.improving import ImprovingPolicy
 from reprieve.policies.on_nodes import members_left_out
+from reprieve.policies.podgroup.alternatives import GroupAlternatives
+from reprieve.policies.podgroup.explanation import judged, obstacles, shortage
 from reprieve.policies.podgroup.groups import PREEMPTION_POLICY, Group
-from reprieve.policies.podgroup.search import DomainSearch, Found
+from reprieve.policies.podgroup.search import DomainSearch, FoundInDomain
+from reprieve.policies.podgroup.view import Domain, GroupView
 from reprieve.world import NEVER, PodFacts
 
 CLUSTER = "cluster"
-GangClaim = GangShort | GangBudget | MemberTooLarge
 
 
-class Domain(NamedTuple):
-    """The whole cluster, or the nodes of one topology domain."""
-
-    name: str
-    nodes: Mask
-
-
-class GroupView:
-    """A group that waits, and the domains of nodes that it could go to, at one moment."""
-
-    def __init__(self, group: Group, search: DomainSearch, domains: list[Domain], rules: list[NodeRule]) -> None:
-        self.group = group
-        self.gang = group.gang
-        self.search = search
-        self.domains = domains
-        self.rules = rules
-        self.placed = 0
-        """For how many of its pods there is room without asking anybody, in the domain that has most."""
-
-    @property
-    def unit(self) -> UnitName:
-        return self.gang.name
-
-
-class PodGroupPolicy(BasePolicy):
+class PodGroupPolicy(ImprovingPolicy):
     """Decides for groups of pods."""
 
     name = "podgroup"
 
     def __init__(self, ledger: NodeLedger) -> None:
         self._ledger = ledger
+        self.settings = ledger.settings
         self._table = ledger.table
 
     def view(self, preemptor: Group, now: int) -> GroupView:
         self._ledger.sync()
         gang = preemptor.gang
         search = DomainSearch(self._ledger, gang)
-        return GroupView(preemptor, search, self._domains(gang), self._rules(gang, now))
+        return GroupView(preemptor, search, self._domains(gang), self._rules(gang, now), now)
 
     def _domains(self, gang: Gang) -> list[Domain]:
         everywhere = ~self._table.gone[: self._table.size]
@@ -94,7 +75,8 @@ class PodGroupPolicy(BasePolicy):
             return [Domain(CLUSTER, everywhere)]
         codes, values = self._ledger.labels.column(gang.topology_key)
         # Pods that have their place already have chosen the domain for the rest.
-        chosen = {int(codes[self._table.index[facts.node]]) for facts in gang.bound if facts.node in self._table.index}
+        there = [self._table.where(facts.node) for facts in gang.bound]
+        chosen = {int(codes[node]) for node in there if node is not None}
         return [
             Domain(f"{gang.topology_key}={value}", everywhere & (codes == code))
             for value, code in sorted(values.items())
@@ -160,8 +142,10 @@ class PodGroupPolicy(BasePolicy):
     def _ongoing(self, view: GroupView) -> HeldBack | None:
         """Wait for victims that are still leaving, as long as the places chosen for the group can still be had."""
         gang = view.gang
-        nominated = [facts for facts in gang.members if facts.nominated in self._table.index]
+        nominated = [facts for facts in gang.members if facts.nominated]
         nodes = sorted({facts.nominated for facts in nominated})
+        if any(self._table.where(name) is None for name in nodes):
+            return None
         lower = [
             share
             for name in nodes
@@ -201,9 +185,10 @@ class PodGroupPolicy(BasePolicy):
         return view.rules
 
     def search(self, view: GroupView, domain: Domain, rules: Sequence[NodeRule]) -> OfferList:
-        found = view.search.victims(domain.nodes, rules)
-        if found is None:
-            return OfferList()
+        found = view.found[domain.name] = view.search.victims(domain.nodes, rules)
+        return OfferList([] if found is None else [self.offer(view, domain, found)])
+
+    def offer(self, view: GroupView, domain: Domain, found: FoundInDomain) -> Offer:
         victims = [
             Victim(
                 facts.unit, LowerPriority(unit.priority, view.gang.priority), unit.key in found.violations, unit.group
@@ -212,11 +197,27 @@ class PodGroupPolicy(BasePolicy):
             for facts in unit.pods
         ]
         violations = sum(found.violations.values())
-        return OfferList([Offer(domain.name, victims, found.placement, violations, terms=found)])
+        return Offer(domain.name, victims, found.placement, violations, terms=found)
 
-    def criteria(self, view: GroupView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - offers have it all
+    def alternatives(self, view: GroupView, chosen: Offer | None) -> Iterator[Alternatives[Unit]]:
+        for domain in view.domains:
+            found = view.found.get(domain.name)
+            others = view.search.alternatives(domain.nodes, view.rules, found, view.now)
+            if others is not None:
+                taken = chosen is not None and chosen.domain == domain.name
+                yield GroupAlternatives(view.search, others, found, partial(self.offer, view, domain), taken=taken)
+
+    def models(self, view: GroupView) -> Iterator[LinearModel]:
+        for domain in view.domains:
+            found = view.found.get(domain.name)
+            others = view.search.alternatives(domain.nodes, view.rules, found, view.now, everybody=True)
+            model = others.model() if others is not None else None
+            if model is not None:
+                yield model
+
+    def criteria(self, view: GroupView, offers: Offers) -> list[Criterion]:
         """The pod policy's criteria, over all pods of all victims of a domain."""
-        found: list[Found] = [offer.terms for offer in offers.all()]
+        found: list[FoundInDomain] = [offer.terms for offer in offers.all()]
         pods = [[facts for unit in one.victims for facts in unit.pods] for one in found]
         top = [max((facts.priority for facts in victims), default=0) for victims in pods]
         starts = [
@@ -229,8 +230,11 @@ class PodGroupPolicy(BasePolicy):
             "SmallestSumOfPriorities": [sum(facts.priority + SHIFT for facts in victims) for victims in pods],
             "FewestVictims": [len(victims) for victims in pods],
             "LatestStart": [-start for start in starts],
-            TIE_BREAK: list(range(len(found))),
         }
+        if self.settings.search != "Design" and self.settings.asks_for_lost_work:
+            work = LostWork(self._ledger, view.now)
+            columns["LeastLostWork"] = [work.of(victims) for victims in pods]
+        columns[TIE_BREAK] = list(range(len(found)))
         return [Criterion(name, np.array(values, dtype=np.int64)) for name, values in columns.items()]
 
     def message(self, view: GroupView, offer: Offer) -> str:
@@ -247,7 +251,7 @@ class PodGroupPolicy(BasePolicy):
             return HeldBack("Wait", texts.pods.waits_for_toleration(view.unit, until), until=until)
         if not view.gang.entitled:
             return self._for_free_room(view, view.rules)
-        claim = self._shortage(view)
+        claim = shortage(view)
         because = NobodyAsked("Budget") if isinstance(claim, GangBudget) else None
         message = texts.groups.group_unschedulable(view.unit, claim)
         return HeldBack("Unschedulable", message, because=because, claims=[claim])
@@ -260,23 +264,6 @@ class PodGroupPolicy(BasePolicy):
         more = placer.allowed(patient, everywhere) & ~placer.allowed(view.rules, everywhere)
         return bool(more.any()) and any(view.search.victims(domain.nodes, patient) for domain in view.domains)
 
-    def _shortage(self, view: GroupView) -> GangClaim:
-        """How far it would get if everybody who may be asked made way, in the domain where it gets furthest."""
-        found = [self._short_in(view, domain) for domain in view.domains]
-        return max(found, key=_how_far, default=GangShort(placed=0, required=view.gang.required))
-
-    def _short_in(self, view: GroupView, domain: Domain) -> GangClaim:
-        placer = view.search.placer(domain.nodes)
-        placed, required = placer.most(view.rules), view.gang.required
-        if placed >= required:
-            return GangBudget(placed=placed, required=required)
-        large = placer.too_large()
-        if large is not None:
-            return large
-        resource, (free, needed) = next(iter(placer.shortage(view.rules).items()), ("", (0, 0)))
-        stay = tuple(placer.stay(view.rules))
-        return GangShort(placed=placed, required=required, resource=resource, free=free, needed=needed, protected=stay)
-
     def remarks(self, view: GroupView, told: Told) -> list[Remark]:
         """Gates that are off; a policy Never that does not count only where it preempts. Classes that are missing."""
         off = [each for each in view.group.off if each.gate != PREEMPTION_POLICY or told.outcome == "Preempt"]
@@ -288,41 +275,11 @@ class PodGroupPolicy(BasePolicy):
         inside = [domain.nodes for domain in view.domains]
         return missing_classes(self._table, view.rules, np.logical_or.reduce(inside)) if inside else []
 
-    # Explanations
-
     def judged(self, view: GroupView, told: Told) -> Iterator[Judged]:
-        """What the rules said in the chosen domain; where none was chosen, all that they said before."""
-        found: Found | None = told.chosen.terms if told.chosen is not None else None
-        rules = [*view.rules, *([NobodyAbove(found.limit)] if found is not None and found.limit is not None else [])]
-        pods = Ranked(self._table, slice(0, self._table.size), self._table.depth)
-        protects = [rule.protects(pods) for rule in rules]
-        domain_of = self._domain_of(view)
-        for node, shares in enumerate(self._table.residents if not told.brief else ()):
-            for rank, share in enumerate(shares):
-                by = [rule for rule, mask in zip(rules, protects, strict=True) if mask is not None and mask[rank, node]]
-                for facts in share.pods:
-                    yield Judged(facts.unit, self._table.names[node], _reason(share, facts, by, found), domain_of[node])
-
-    def _domain_of(self, view: GroupView) -> list[str]:
-        """The domain that each node is in; outside of all it stands for itself."""
-        names = list(self._table.names)
-        for domain in view.domains:
-            for node in np.flatnonzero(domain.nodes).tolist():
-                names[node] = domain.name
-        return names
+        return judged(self._table, view, told)
 
     def obstacles(self, view: GroupView, told: Told) -> dict[str, Claim]:
-        """Domains without an offer, and nodes outside of all domains."""
-        if told.offers is None:
-            return {}
-        offered = {offer.domain for offer in told.offers.all()}
-        inside = {domain.name for domain in view.domains}
-        there = zip(self._domain_of(view), self._table.nodes, strict=True)
-        outside = {name: NotReached(why="OutsideDomain") for name, node in there if node and name not in inside}
-        without = [domain for domain in view.domains if domain.name not in offered] if len(inside) > 1 else []
-        short = {domain.name: self._short_in(view, domain) for domain in without}
-        # Where only a budget stands in the way, preempting would help: nobody is asked for another reason.
-        return {**{name: claim for name, claim in short.items() if not isinstance(claim, GangBudget)}, **outside}
+        return obstacles(self._table, view, told)
 
     def stamp(self, view: GroupView) -> object:  # noqa: ARG002 - what the world is at
         return self._ledger.world.version
@@ -333,16 +290,6 @@ class PodGroupPolicy(BasePolicy):
 
 def limit_of(group: Group, plan: Plan) -> int | None:
     """What a hold remembers of a group: the highest priority that made way for the pods it needs."""
-    if isinstance(plan.terms, Found) and group.gang.entitled:
+    if isinstance(plan.terms, FoundInDomain) and group.gang.entitled:
         return plan.terms.highest
     return group.gang.ceiling
-
-
-def _how_far(claim: GangClaim) -> int:
-    return -1 if isinstance(claim, MemberTooLarge) else claim.placed
-
-
-def _reason(share: UnitShare, facts: PodFacts, by: list[NodeRule], found: Found | None) -> Reason | None:
-    if found is not None and share.unit.key in found.kept:
-        return SparedByBudget()
-    return by[0].reason(Resident(share.unit, facts)) if by else None

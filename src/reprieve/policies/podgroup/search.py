@@ -11,8 +11,10 @@ import numpy as np
 from reprieve.engine.arrays import Mask
 from reprieve.engine.nodes.columns import Mark
 from reprieve.engine.nodes.composite_placement import CompositePlacer, placer_for
+from reprieve.engine.nodes.gang_alternatives import GangAlternatives
 from reprieve.engine.nodes.gang_placement import GangPlacer
 from reprieve.engine.nodes.gang_reprieve import GangReprieve
+from reprieve.engine.nodes.leavers import Leavers
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pool import NodeRule
 from reprieve.engine.nodes.rules import KeptByBudget, NobodyAbove
@@ -21,7 +23,7 @@ from reprieve.engine.nodes.units import Unit
 from reprieve.model.names import UnitName
 
 
-class Found(NamedTuple):
+class FoundInDomain(NamedTuple):
     """What one domain would cost, and where each pod of the gang would go."""
 
     victims: list[Unit]
@@ -50,7 +52,7 @@ class DomainSearch:
     def placer(self, domain: Mask) -> GangPlacer:
         return placer_for(self._ledger, self._gang, domain)
 
-    def victims(self, domain: Mask, rules: Sequence[NodeRule]) -> Found | None:
+    def victims(self, domain: Mask, rules: Sequence[NodeRule]) -> FoundInDomain | None:
         """The victims in a domain and the places of the gang; None where no allowed set of victims is enough."""
         placer = self.placer(domain)
         potential = self._potential(placer, domain, rules)
@@ -66,7 +68,42 @@ class DomainSearch:
         finally:
             self.table.mark({}, marked)
 
-    def _forbidden(self, found: Found) -> bool:
+    def alternatives(
+        self, domain: Mask, rules: Sequence[NodeRule], found: FoundInDomain | None, now: int, *, everybody: bool = False
+    ) -> GangAlternatives | None:
+        """Who else could leave a domain: whom the rules and the search allowed, with nobody above the limit, and no
+        budget broken that need not be; or `everybody` whom the rules allow. None: nothing could be less."""
+        if found is None and not self._gang.entitled:
+            return None
+        placer = self.placer(domain)
+        wanted = self._gang.required if found is None else len(found.placement)
+        leavers = self._leavers(placer, domain, rules, None if everybody else found)
+        ours = None if found is None else found.victims[::-1]
+        return GangAlternatives(self._ledger, placer, leavers, ours, wanted, now)
+
+    def _leavers(
+        self, placer: GangPlacer, domain: Mask, rules: Sequence[NodeRule], found: FoundInDomain | None
+    ) -> Leavers:
+        order = self.table.by_age()
+        nodes = order[domain[order]]  # in the order in which ties end, wherever they stand in the table
+        may = placer.allowed(rules, nodes)
+        if found is not None and found.limit is not None:
+            may &= self.table.ranks["priority"][: len(may), nodes] <= found.limit
+        if not self._ledger.budgets.budgets:
+            return Leavers(self.table, nodes, may, {}, np.zeros(may.shape, dtype=np.int64))
+        broken = self._ledger.budgets.everywhere(self._potential(placer, domain, rules))
+        goes = None if found is None else {unit.key for unit in found.victims}
+        breaks: dict[Hashable, int] = {}
+        for rank, node in np.argwhere(broken > 0).tolist():
+            key = self.table.residents[node][rank].unit.key
+            breaks[key] = int(broken[rank, node])
+        broken = broken[:, nodes]
+        for rank, place in np.argwhere(may & (broken > 0)).tolist():
+            # No budget is broken that need not be.
+            may[rank, place] = goes is None or self.table.residents[nodes[place]][rank].unit.key in goes
+        return Leavers(self.table, nodes, may, breaks, broken)
+
+    def _forbidden(self, found: FoundInDomain) -> bool:
         """Whether budgets are respected and one would really break."""
         pods = [facts for unit in found.victims for facts in unit.pods]
         return self._ledger.settings.pdb == "Respect" and bool(self._ledger.budgets.broken_by(pods))
@@ -81,7 +118,7 @@ class DomainSearch:
 
     def _search(
         self, placer: GangPlacer, potential: Mask, rules: Sequence[NodeRule], marked: list[Unit]
-    ) -> Found | None:
+    ) -> FoundInDomain | None:
         if not marked:
             return self._minimal(placer, potential, rules, marked)
         with Trial(self.table) as trial:
@@ -121,7 +158,7 @@ class DomainSearch:
 
     def _minimal(
         self, placer: GangPlacer, potential: Mask, rules: Sequence[NodeRule], marked: list[Unit]
-    ) -> Found | None:
+    ) -> FoundInDomain | None:
         rules = [*rules, KeptByBudget()]
         limit = self._lowest_enough(placer, potential, rules)
         if limit is None:
@@ -158,12 +195,25 @@ class DomainSearch:
         GangReprieve(placer, trial, rules, marked).reprieve()
         return True
 
-    def _found(self, trial: Trial, limit: int | None = None) -> Found:
+    def found_instead(
+        self, others: GangAlternatives, victims: Sequence[Unit], found: FoundInDomain | None
+    ) -> FoundInDomain | None:
+        """What it comes to with other victims; None: the gang has no place without them after all."""
+        placement = others.placed_without(victims)
+        if placement is None:
+            return None
+        violations = {unit.key: breaks for unit in victims if (breaks := others.cost(unit).violations)}
+        leave = sorted(victims, key=lambda unit: unit.importance)
+        if found is None:
+            return FoundInDomain(leave, placement, violations, max(unit.priority for unit in leave))
+        return found._replace(victims=leave, placement=placement, violations=violations)
+
+    def _found(self, trial: Trial, limit: int | None = None) -> FoundInDomain:
         victims = sorted(trial.evicted.values(), key=lambda unit: unit.importance)
         marks = self.table.marks
         violations = {unit.key: marks[unit.key].breaks for unit in victims if unit.key in marks}
         kept = frozenset(key for key, mark in marks.items() if mark.kept)
-        return Found(victims, trial.placement(), violations, limit, kept)
+        return FoundInDomain(victims, trial.placement(), violations, limit, kept)
 
     # Pods that the gang can do without
 
@@ -183,7 +233,9 @@ class DomainSearch:
                     trial.take_over(more)
         GangReprieve(placer, trial, rules, marked).reprieve()
 
-    def _for_optional_pods(self, placer: GangPlacer, rules: Sequence[NodeRule], marked: list[Unit]) -> Found | None:
+    def _for_optional_pods(
+        self, placer: GangPlacer, rules: Sequence[NodeRule], marked: list[Unit]
+    ) -> FoundInDomain | None:
         """Nobody who waits is needed: no budget is broken for them, and the rules say who else is too important."""
         self._keep(marked)
         with Trial(self.table) as trial:

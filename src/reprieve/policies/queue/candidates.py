@@ -16,8 +16,6 @@ from reprieve.policies.queue.standing import QueueStanding
 from reprieve.policies.queue.tree import QueueNode
 from reprieve.world import PodFacts
 
-NOBODY_THERE = -1
-
 
 class QueueCandidates:
     """For one claim: every pod in the table, and the rule that says why it may not be asked."""
@@ -29,15 +27,20 @@ class QueueCandidates:
         self.standing = standing
         self.rules = rules
         self.queue = columns.column("queue")
-        self.protected = np.zeros(self.queue.shape, dtype=np.int64)
-        """Ranks by nodes: the number of the first rule that protects the pod, from 1; 0: it may be asked."""
-        self.protected[table.ranked("priority", slice(0, table.size)) == NOBODY] = NOBODY_THERE
+        self.protected = -(table.ranked("priority", slice(0, table.size)) == NOBODY).view(np.int8)
+        """Ranks by nodes: the number of the first rule that protects the pod, from 1; 0: it may be asked; -1: nobody is
+        there."""
         for number, rule in enumerate(rules, 1):
-            self.protected[(self.protected == 0) & rule.protects(columns)] = number
+            protects = rule.protects(columns)
+            if protects.any():
+                np.putmask(self.protected, protects & (self.protected == 0), number)
 
     def reason(self, rank: int, node: int, facts: PodFacts) -> Reason | None:
         """What the rules said about a pod; None: it may be asked."""
-        number = int(self.protected[rank, node])
+        return self.said(int(self.protected[rank, node]), facts)
+
+    def said(self, number: int, facts: PodFacts) -> Reason | None:
+        """What the rule of that number in `protected` says about a pod."""
         return self.rules[number - 1].reason(facts) if number > 0 else None
 
     def tally(self) -> dict[str, int]:
@@ -77,7 +80,7 @@ class QueueCandidates:
     def on(self, node: int) -> list[QueueCandidate]:
         """Those on one node, in the order in which they are asked."""
         ranks = np.flatnonzero(self.protected[:, node] == 0).tolist()
-        return sorted((self._columns.candidate(rank, node) for rank in ranks), key=self.order)
+        return sorted(self._columns.candidates(ranks, node), key=self.order)
 
     def everywhere(self, queues: Mask) -> Iterator[QueueCandidate]:
         """Those in some queues, on all nodes, in the order in which they are asked; made one by one."""

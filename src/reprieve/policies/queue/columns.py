@@ -19,7 +19,7 @@ from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PodGroup, PriorityClass, Workload
 from reprieve.manifests.yunikorn import QueueConfiguration
 from reprieve.policies.queue.pods import application, opted_out, required_node, stays_out
-from reprieve.policies.queue.standing import QueueFigures
+from reprieve.policies.queue.standing import QueueAmounts
 from reprieve.policies.queue.tree import QueueTree
 from reprieve.world import Change, PodFacts
 
@@ -35,6 +35,7 @@ _COLUMNS = (
     "grouped",
     "outside",
 )
+_OF_CANDIDATES = [_COLUMNS.index(name) for name in ("queue", "opted_out", "leads")]
 _REBUILDS = (PriorityClass, PodGroup, Workload, QueueConfiguration)
 
 
@@ -88,7 +89,7 @@ class QueueColumns:
 
     def _rebuild(self) -> None:
         self.tree = QueueTree(self._world, self._settings)
-        self.figures = QueueFigures(self.tree)
+        self.figures = QueueAmounts(self.tree)
         self.applications = Interner[str]()
         self._columns: Ints = np.zeros((len(_COLUMNS), 0, 0), dtype=np.int64)
         self._write(range(self._table.size))
@@ -135,6 +136,13 @@ class QueueColumns:
         return np.asarray(self.column("application") == (self.applications.number(name) if name else -1))
 
     def candidate(self, rank: int, node: int) -> QueueCandidate:
-        facts = self._table.residents[node][rank].pods[0]
-        values = dict(zip(_COLUMNS, self._columns[:, rank, node].tolist(), strict=True))
-        return QueueCandidate(facts, node, rank, values["queue"], bool(values["opted_out"]), bool(values["leads"]))
+        return self.candidates([rank], node)[0]
+
+    def candidates(self, ranks: list[int], node: int) -> list[QueueCandidate]:
+        """Pods of one node, by their ranks."""
+        residents = self._table.residents[node]
+        values = zip(*self._columns[_OF_CANDIDATES, :, node][:, ranks].tolist(), strict=True)
+        return [
+            QueueCandidate(residents[rank].pods[0], node, rank, queue, bool(opted_out), bool(leads))
+            for rank, (queue, opted_out, leads) in zip(ranks, values, strict=True)
+        ]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from reprieve.engine.exposure import NOBODY_ASKS, Exposure, Overcommitted
 from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
-from reprieve.manifests.yunikorn import QUEUE, QueueConfiguration
+from reprieve.manifests.yunikorn import CONFIG_MAPS, QUEUE, QueueConfiguration
 from reprieve.model.names import UnitName
 from reprieve.policies.entry import Asked, Decided, Entry, Ground, NothingToDecide, Preemptor
 from reprieve.policies.on_nodes import ON_NODES, commit_pods, take_back, waiting_pod
@@ -14,6 +14,7 @@ from reprieve.policies.queue.limits import decide_limits, each_limit, queue_unit
 from reprieve.policies.queue.order import Turn
 from reprieve.policies.queue.pods import required_node, stays_out
 from reprieve.policies.queue.policy import QueuePolicy
+from reprieve.policies.queue.replacement import BeforeStart, ReplacementPolicy
 from reprieve.policies.queue.required_node import RequiredNodePolicy
 from reprieve.texts import questions
 from reprieve.texts import queues as texts
@@ -46,6 +47,7 @@ class QueueEntry(Entry):
     name = QueuePolicy.name
     ledger = ON_NODES
     kinds = ("Pod",)
+    config_maps = frozenset(CONFIG_MAPS)
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -99,9 +101,21 @@ class QueueEntry(Entry):
         policy = self.policy
         if policy is None:
             raise LookupError("there are no queues")
-        if required_node(preemptor.facts) is None:
-            return decide(policy, preemptor.facts, now)
-        return decide(RequiredNodePolicy(self._ground.nodes, policy.columns), preemptor.facts, now)
+        if required_node(preemptor.facts) is not None:
+            return decide(RequiredNodePolicy(self._ground.nodes, policy.columns), preemptor.facts, now)
+        return decide(self._by_task_groups(policy, preemptor.facts, now) or policy, preemptor.facts, now)
+
+    def _by_task_groups(self, policy: QueuePolicy, facts: PodFacts, now: int) -> ReplacementPolicy | BeforeStart | None:
+        """How task groups of its application decide for it; None: they do not."""
+        policy.sync()
+        if not policy.tree.applications.with_task_groups:
+            return None
+        application = policy.task_groups.of(facts, now)
+        if application is not None:
+            return BeforeStart(policy, application)
+        kept = policy.task_groups.placeholders(facts)
+        replacement = ReplacementPolicy(policy, kept)
+        return replacement if kept and replacement.useful(facts, now) else None
 
     def commit(self, preemptor: Preemptor, plan: Plan) -> None:
         commit_pods(self._ground.world, preemptor.pods, plan)
@@ -125,6 +139,7 @@ class LimitEntry(Entry):
     name = "queue-limits"
     ledger = "queues"
     kinds = (QUEUE,)
+    config_maps = frozenset(CONFIG_MAPS)
     places_units = False
 
     def __init__(self, ground: Ground) -> None:

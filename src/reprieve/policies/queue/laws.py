@@ -48,7 +48,7 @@ Gone = Mapping[int, Mapping[str, int]]
 NOBODY_GONE: Gone = {}
 
 
-class Claim:
+class QueueClaim:
     """What a pending pod claims of its queues."""
 
     def __init__(self, facts: PodFacts, queue: QueueNode) -> None:
@@ -78,7 +78,7 @@ def _names_any(node: QueueNode, request: Resources) -> bool:
     return any(name in request for name in node.guaranteed or NOTHING)
 
 
-def over_maximum(node: QueueNode, claim: Claim, gone: Gone | None = None) -> bool:
+def over_maximum(node: QueueNode, claim: QueueClaim, gone: Gone | None = None) -> bool:
     """Whether a queue's maximum stands in the way of a claim: as things are, or with those `gone` and everybody who is
     leaving already."""
     free, promised = (gone or NOBODY_GONE).get(node.number, NOTHING), claim.promised.get(node.number, NOTHING)
@@ -88,6 +88,11 @@ def over_maximum(node: QueueNode, claim: Claim, gone: Gone | None = None) -> boo
         for name, units in (node.maximum or NOTHING).items()
         if claim.request.of(name)
     )
+
+
+def blocked(claim: QueueClaim) -> list[QueueNode]:
+    """Queues whose maximum stands in the way, as things are."""
+    return [node for node in claim.capped if over_maximum(node, claim)]
 
 
 # Law 6
@@ -106,7 +111,7 @@ def priorities(priority: int, queue: QueueNode) -> list[int]:
 # Law 4
 
 
-def left_of_guarantee(claim: Claim, gone: Gone) -> dict[str, int]:
+def left_of_guarantee(claim: QueueClaim, gone: Gone) -> dict[str, int]:
     """What an asking queue may still claim: for each type the lowest queue that guarantees it decides."""
     left: dict[str, int] = {}
     for node in claim.queue.path:
@@ -116,7 +121,7 @@ def left_of_guarantee(claim: Claim, gone: Gone) -> dict[str, int]:
     return left
 
 
-def under_guarantee(claim: Claim, gone: Gone = NOBODY_GONE) -> bool:
+def under_guarantee(claim: QueueClaim, gone: Gone = NOBODY_GONE) -> bool:
     """Law 4: some type it asks for is guaranteed, and of every such type some is left.
 
     Where the guarantee stands above the queue, those who leave below it make room in it.
@@ -126,17 +131,31 @@ def under_guarantee(claim: Claim, gone: Gone = NOBODY_GONE) -> bool:
     return bool(asked) and all(is_left(claim, name, left[name]) for name in asked)
 
 
-def is_left(claim: Claim, name: str, left: int) -> bool:
+def too_little_left(claim: QueueClaim, gone: Gone = NOBODY_GONE) -> QueueNode | None:
+    """Law 4: the queue whose guarantee has not enough left of the first such type; None: there is none."""
+    left = left_of_guarantee(claim, gone)
+    for name in claim.request:
+        if name in left and not is_left(claim, name, left[name]):
+            return guarantor(claim, name)
+    return None
+
+
+def guarantor(claim: QueueClaim, name: str) -> QueueNode:
+    """Law 4: the lowest queue that guarantees a type, which some queue does."""
+    return next(node for node in claim.queue.path if name in (node.guaranteed or NOTHING))
+
+
+def is_left(claim: QueueClaim, name: str, left: int) -> bool:
     """Law 4: whether so much of a guarantee is enough to preempt: any, or as much as is asked for."""
     return left >= claim.request[name] if claim.queue.tree.settings.request_within_guarantee else left > 0
 
 
-def could_be_under_guarantee(claim: Claim) -> bool:
+def could_be_under_guarantee(claim: QueueClaim) -> bool:
     """Law 4, if everybody else below the guarantee left."""
     return under_guarantee(claim, others_gone(claim))
 
 
-def others_gone(claim: Claim) -> Gone:
+def others_gone(claim: QueueClaim) -> Gone:
     """All that runs in the queues above the claim's own, and not in it."""
     own = Resources(claim.queue.kept)
     return {node.number: Resources(node.kept) - own for node in claim.queue.above()}
@@ -145,7 +164,7 @@ def others_gone(claim: Claim) -> Gone:
 # Law 2
 
 
-def falls_below(facts: PodFacts, queue: QueueNode, claim: Claim, gone: Gone = NOBODY_GONE) -> QueueNode | None:
+def falls_below(facts: PodFacts, queue: QueueNode, claim: QueueClaim, gone: Gone = NOBODY_GONE) -> QueueNode | None:
     """Law 2: the first queue that would have less of its guarantee than before, without a pod and those gone; those
     above both count the request, which comes to them."""
     amount = queue.tree.held(facts)

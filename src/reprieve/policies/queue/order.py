@@ -75,9 +75,8 @@ class TurnOrder:
 def share(queue: QueueNode, total: Mapping[str, int]) -> int:
     """What a queue uses, and was promised, of what is its own."""
     used = dict(queue.used)
-    for facts in queue.promised.values():
-        for name, units in queue.tree.held(facts).items():
-            used[name] = used.get(name, 0) + units
+    for name, units in queue.promises.items():
+        used[name] = used.get(name, 0) + units
     return _largest(used, {**total, **queue.most, **(queue.guaranteed or NOTHING)})
 
 

@@ -11,14 +11,13 @@
 6. Where there are no rules, the queue that a pod names is its own, configured or not; else `root.default`.
 """
 
-import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from reprieve.engine.queue_claims import RuleMissed
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.yunikorn import QUEUE_NAME, REGULAR_EXPRESSION, ROOT, Filter, PlacementRule
+from reprieve.model.patterns import pattern
 from reprieve.policies.queue.pods import named_queue
 from reprieve.policies.queue.users import User, user_of
 from reprieve.world import PodFacts, World
@@ -54,7 +53,7 @@ class _Missed(Exception):
         self.final = final
 
 
-class Placement:
+class PlacementRules:
     """The rules of a partition, over its configured queues."""
 
     def __init__(self, rules: tuple[PlacementRule, ...], configured: Configured, world: World) -> None:
@@ -148,10 +147,5 @@ def allows(wanted: Filter, user: User) -> bool:
 
 def _among(name: str, listed: tuple[str, ...]) -> bool:
     if len(listed) == 1 and REGULAR_EXPRESSION.search(listed[0]):
-        return _compiled(listed[0]).search(name) is not None
+        return pattern(listed[0]).found_in(name)
     return name in listed
-
-
-@lru_cache(maxsize=256)
-def _compiled(text: str) -> re.Pattern[str]:
-    return re.compile(text)

@@ -1,19 +1,20 @@
 """What the queue policy asks about single pods: queue and application, what they hold, who opted out, who leads."""
 
-from functools import lru_cache
+from collections.abc import Collection
 from heapq import heappop, heappush
 
 from reprieve.configuration import OWN_SCHEDULER, QueueSettings
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.scheduling import ALLOW_PREEMPTION
+from reprieve.manifests.yunikorn import APPLICATION_NAMES, TASK_GROUPS
 from reprieve.model.names import Key
+from reprieve.model.remembering import remembered
 from reprieve.model.resources import PODS, Resources
 from reprieve.world import PodFacts, World
 
 DEFAULT_QUEUE = "root.default"
-# Where the names may stand, the first that is there counts: as labels, then as annotations.
+# Where the name may stand, the first that is there counts: as labels, then as annotations.
 _QUEUE = ("yunikorn.apache.org/queue", "queue")
-_APPLICATION = ("yunikorn.apache.org/app-id", "applicationId", "spark-app-selector")
 
 
 def _named(meta: ObjectMeta, keys: tuple[str, ...]) -> str:
@@ -48,7 +49,12 @@ def stays_out(facts: PodFacts) -> bool:
 
 def application(facts: PodFacts) -> str:
     """The application a pod belongs to; empty: none."""
-    return _named(facts.pod.metadata, _APPLICATION)
+    return application_of(facts.pod.metadata)
+
+
+def application_of(meta: ObjectMeta) -> str:
+    """The application that a pod names; empty: none."""
+    return _named(meta, APPLICATION_NAMES)
 
 
 def held(facts: PodFacts, *, pods: bool = False) -> Resources:
@@ -56,7 +62,7 @@ def held(facts: PodFacts, *, pods: bool = False) -> Resources:
     return _asked(facts.requests, pods)
 
 
-@lru_cache(maxsize=65536)
+@remembered(65536)
 def _asked(requests: Resources, pods: bool) -> Resources:
     return Resources({name: units for name, units in requests.items() if units and (pods or name != PODS)})
 
@@ -85,9 +91,14 @@ def required_node(facts: PodFacts) -> str | None:
 
 
 class Applications:
-    """Who is the first pod of each application, its originator: the earliest of those that have not finished."""
+    """Who is the first pod of each application, its originator: the earliest of those that have not finished. And the
+    pods of those that have task groups."""
 
     def __init__(self) -> None:
+        self._defining: dict[str, set[Key]] = {}
+        """Applications of which pods say that they have task groups, with these pods."""
+        self._ran: dict[str, set[Key]] = {}
+        """Pods that have finished, and had a node."""
         self._members: dict[str, dict[Key, PodFacts]] = {}
         self._first: dict[str, PodFacts] = {}
         self._by_age: dict[str, list[tuple[int, Key]]] = {}
@@ -102,9 +113,42 @@ class Applications:
         first = self._first.get(application(facts))
         return facts.created if first is None else min(first.created, facts.created)
 
+    @property
+    def with_task_groups(self) -> Collection[str]:
+        """The names of those that have."""
+        return self._defining.keys()
+
+    def has_task_groups(self, name: str) -> bool:
+        """Whether a pod of an application that has not finished says so."""
+        return name in self._defining
+
+    def pods(self, name: str) -> Collection[PodFacts]:
+        """Those of an application that have not finished."""
+        return self._members.get(name, {}).values()
+
+    def has_run(self, name: str) -> bool:
+        """Whether there is a pod of an application that has finished, and had a node."""
+        return bool(self._ran.get(name))
+
+    def _note(self, name: str, facts: PodFacts, *, there: bool) -> None:
+        """What counts for task groups."""
+        finished = facts.pod.finished
+        for kept, counts in (
+            (self._defining, not finished and TASK_GROUPS in facts.pod.metadata.annotations),
+            (self._ran, finished and bool(facts.pod.spec.node_name)),
+        ):
+            if counts and there:
+                kept.setdefault(name, set()).add(facts.key)
+            elif counts and name in kept:
+                kept[name].discard(facts.key)
+                if not kept[name]:
+                    del kept[name]
+
     def put(self, facts: PodFacts) -> set[str]:
         """A pod is there; tells the nodes of those who lead now, or no longer do."""
         name = application(facts)
+        if name:
+            self._note(name, facts, there=True)
         if not name or facts.pod.finished:
             return set()
         self._members.setdefault(name, {})[facts.key] = facts
@@ -118,6 +162,8 @@ class Applications:
     def take(self, facts: PodFacts) -> set[str]:
         """A pod is gone; tells the nodes of those who lead now, or no longer do."""
         name = application(facts)
+        if name:
+            self._note(name, facts, there=False)
         members = self._members.get(name, {})
         if members.pop(facts.key, None) is None or not self.leads(facts):
             return set()

@@ -25,17 +25,19 @@ from reprieve import texts
 from reprieve.engine.arrays import Ints
 from reprieve.engine.claims import Claim
 from reprieve.engine.explanation import Judged, Told
-from reprieve.engine.nodes.ledger import NodeLedger
+from reprieve.engine.linear_model import LinearModel
+from reprieve.engine.nodes.ledger import MOST_SHAPES, NodeLedger
 from reprieve.engine.nodes.obstacles import without_asking
+from reprieve.engine.nodes.view import NodeView
 from reprieve.engine.offers import HeldBack, Offer, Offers, Placed
 from reprieve.engine.plan import Remark
-from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import Because, NobodyAsked, NoTaskGroups, QueueLaw, Reason
 from reprieve.engine.steps import Criterion
-from reprieve.manifests.yunikorn import TASK_GROUPS
 from reprieve.model.names import UnitName
+from reprieve.policies.improving import ImprovingPolicy
 from reprieve.policies.on_nodes import group_counts_for_nothing
 from reprieve.policies.queue import laws
+from reprieve.policies.queue.alternatives import Side, every_side, sides
 from reprieve.policies.queue.candidates import QueueCandidates
 from reprieve.policies.queue.claims import QueueObstacles, above_guarantee, at_maximum
 from reprieve.policies.queue.columns import QueueColumns
@@ -44,6 +46,7 @@ from reprieve.policies.queue.order import Turn, TurnOrder
 from reprieve.policies.queue.rules import QueueRule, queue_rules
 from reprieve.policies.queue.search import QueueSearch
 from reprieve.policies.queue.standing import QueueStanding
+from reprieve.policies.queue.task_groups import TaskGroups, useless
 from reprieve.policies.queue.tree import QueueTree, limited
 from reprieve.policies.queue.view import QueueView
 from reprieve.world import PodFacts
@@ -62,7 +65,7 @@ class PodInQueueView(QueueView):
     search: QueueSearch | None = None
 
 
-class QueuePolicy(BasePolicy):
+class QueuePolicy(ImprovingPolicy):
     """Decides for pods in queues."""
 
     name = "queue"
@@ -70,13 +73,23 @@ class QueuePolicy(BasePolicy):
     def __init__(self, ledger: NodeLedger) -> None:
         self.world = ledger.world
         self._ledger = ledger
+        self.settings = ledger.settings
         self._table = ledger.table
         self.columns = QueueColumns(ledger.table, ledger.settings.queues)
         self._order = TurnOrder(ledger.world)
+        self._task_groups: TaskGroups | None = None
+        self._kept: dict[object, NodeView] = {}
 
     @property
     def tree(self) -> QueueTree:
         return self.columns.tree
+
+    @property
+    def task_groups(self) -> TaskGroups:
+        """The applications that start as a whole."""
+        if self._task_groups is None or self._task_groups.tree is not self.tree:
+            self._task_groups = TaskGroups(self.world, self.tree)
+        return self._task_groups
 
     def sync(self) -> None:
         """Catch up with the world."""
@@ -85,16 +98,29 @@ class QueuePolicy(BasePolicy):
 
     def view(self, preemptor: PodFacts, now: int) -> PodInQueueView:
         self.sync()
-        # Nominated pods of all priorities count as present.
-        nodes = self._ledger.view(preemptor, priority=LOWEST, vacated=True)
-        view = PodInQueueView(preemptor, self.tree.queue_of(preemptor), nodes, now)
+        view = PodInQueueView(preemptor, self.tree.queue_of(preemptor), self._nodes(preemptor), now)
         view.limited = limited(self.tree, preemptor)
         return view
+
+    def _nodes(self, facts: PodFacts) -> NodeView:
+        """Made anew only where nodes have changed since a pod of the same shape was looked at."""
+        shape = self._ledger.shape(facts)
+        kept = self._kept.get(shape)
+        if kept is not None and kept.current:
+            nodes = kept.of_another(facts)
+        else:
+            # Nominated pods of all priorities count as present.
+            nodes = self._ledger.view(facts, priority=LOWEST, vacated=True)
+            if len(self._kept) >= MOST_SHAPES:
+                self._kept.clear()
+        if nodes.inter_pod is None:
+            self._kept[shape] = nodes
+        return nodes
 
     def may_claim(self, facts: PodFacts) -> bool:
         """Law 4, if everybody else below the guarantee left."""
         self.sync()
-        return laws.could_be_under_guarantee(laws.Claim(facts, self.tree.queue_of(facts)))
+        return laws.could_be_under_guarantee(laws.QueueClaim(facts, self.tree.queue_of(facts)))
 
     def may_be_limited(self, facts: PodFacts) -> bool:
         """Whether limits of users or applications could keep it waiting, whatever is used of them now."""
@@ -175,13 +201,25 @@ class QueuePolicy(BasePolicy):
     def criteria(self, view: PodInQueueView, offers: Offers) -> list[Criterion]:  # noqa: ARG002 - the search knows
         return view.search.criteria() if view.search is not None else []
 
+    def alternatives(self, view: PodInQueueView, chosen: Offer | None) -> Iterable[Side]:
+        if view.search is None or view.candidates is None:
+            return ()
+        return sides(self.columns, view, view.candidates, view.search, chosen, asks=self.settings.asks_for_lost_work)
+
+    def models(self, view: PodInQueueView) -> Iterator[LinearModel]:
+        if view.search is None or view.candidates is None:
+            return iter(())
+        asks = self.settings.asks_for_lost_work
+        sides = every_side(self.columns, view, view.candidates, view.search, asks=asks)
+        return (model for side in sides if (model := side.model()) is not None)
+
     def message(self, view: PodInQueueView, offer: Offer) -> str:
         return texts.pods.preempts(view.unit, offer.domain, [victim.unit for victim in offer.victims], 0)
 
     def refusal(self, view: PodInQueueView) -> HeldBack:
         if view.candidates is None:
             raise LookupError(f"nothing was searched for {view.unit}")
-        obstacles = self._obstacles(view, view.candidates)
+        obstacles = QueueObstacles(view, view.candidates, view.search)
         held = self._held_by_law_4(view)
         out = [node for node in self._out(view) if node not in held]
         law_4 = above_guarantee(view, alone=False) if held else None
@@ -193,10 +231,6 @@ class QueuePolicy(BasePolicy):
         ]
         return HeldBack("Unschedulable", texts.queues.unschedulable(view.unit, claims), claims=claims)
 
-    def _obstacles(self, view: PodInQueueView, candidates: QueueCandidates) -> QueueObstacles:
-        refused = view.search.refused if view.search is not None else {}
-        return QueueObstacles(view, candidates, lambda node: list(refused.get(node, {}).values()))
-
     def _out(self, view: PodInQueueView) -> list[int]:
         """Nodes that have no room for it, also once everybody is gone who is leaving already."""
         found: list[int] = np.flatnonzero(~self._table.gone[: self._table.size] & ~view.roomy).tolist()
@@ -204,8 +238,8 @@ class QueuePolicy(BasePolicy):
 
     def remarks(self, view: PodInQueueView, told: Told) -> list[Remark]:  # noqa: ARG002 - whatever the outcome
         said = group_counts_for_nothing(view.facts, self._ledger.settings)
-        named = TASK_GROUPS in view.facts.pod.metadata.annotations
-        return [*said, texts.remarks.no_task_groups(NoTaskGroups(view.unit))] if named else said
+        problem = useless(view.facts)
+        return [*said, texts.remarks.no_task_groups(NoTaskGroups(view.unit, problem))] if problem else said
 
     # Explanations
 
@@ -216,9 +250,10 @@ class QueuePolicy(BasePolicy):
         held = self._held_by_law_4(view) if told.chosen is None else set()
         law_4 = QueueLaw("AboveGuarantee", view.queue.name)
         for node in [chosen] if told.brief else range(len(self._table.residents)):
+            protected = candidates.protected[:, node].tolist()
             for rank, share in enumerate(self._table.residents[node]):
                 for facts in share.pods:
-                    reason: Reason | None = candidates.reason(rank, node, facts)
+                    reason: Reason | None = candidates.said(protected[rank], facts)
                     if reason is None and (told.chosen is None or node == chosen):
                         reason = refused.get(node, {}).get(facts.key)
                     reason = reason or (law_4 if node in held else None)
@@ -238,7 +273,7 @@ class QueuePolicy(BasePolicy):
             return {}
         offered = {self._table.index[offer.domain] for offer in told.offers.all()}
         held = self._held_by_law_4(view) if told.chosen is None else set()
-        obstacles = self._obstacles(view, view.candidates)
+        obstacles = QueueObstacles(view, view.candidates, view.search)
         return {
             self._table.names[node]: claim
             for node in self._out(view)

@@ -4,7 +4,8 @@
 2. Asked are the pods of that node of lower or equal priority that hold something of what is missing, also those of its
    own application; never other pods that must run there, nor another scheduler's where only own ones may be asked.
 3. Ordinary pods go first, then those that opted out, then those that lead their application; among each the lowest
-   priority, then the youngest, then the smallest, until the pod fits.
+   priority, then the youngest, then the smallest, until the pod fits. Whoever of them is not needed for that is given
+   back, the most important first.
 4. While enough pods leave already, it waits for them.
 5. Until it is there, nobody else is placed on that node, whatever room there is; but who was promised a place there
    before keeps it.
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from reprieve import texts
-from reprieve.engine.claims import Claim, NodeClaim, NotReached, Protected
+from reprieve.engine.claims import Claim, ClaimOnNodes, NotReachable, Protected
 from reprieve.engine.explanation import Judged, Told
 from reprieve.engine.nodes.ledger import NOWHERE, NodeLedger
 from reprieve.engine.nodes.obstacles import NodeObstacles, without_asking
@@ -27,7 +28,8 @@ from reprieve.engine.plan import Remark, Victim
 from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.reasons import NobodyAsked, NodeRequired, QueueLaw, Reason
 from reprieve.engine.rules import Rule, protection
-from reprieve.engine.steps import ONLY_CANDIDATE, remove_until_fits
+from reprieve.engine.steps import ONLY_CANDIDATE, remove_until_fits, reprieve_each
+from reprieve.model.resources import PODS
 from reprieve.policies.on_nodes import group_counts_for_nothing
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.ledger import OneNode
@@ -71,7 +73,7 @@ class RequiredNodePolicy(BasePolicy):
 
     def trigger(self, view: RequiredNodeView) -> HeldBack | None:
         if not _within_reach(view):
-            claims: list[Claim] = [NotReached(why="NoSuchNode")]
+            claims: list[Claim] = [NotReachable(why="NoSuchNode")]
             if view.node != NOWHERE:
                 claims = [*without_asking(view.nodes, np.array([view.node]))]
             message = texts.queues.on_its_node(view.unit, view.where, claims)
@@ -106,7 +108,8 @@ class RequiredNodePolicy(BasePolicy):
 
     def rules(self, view: RequiredNodeView, domain: int) -> list[Rule[QueueCandidate]]:
         """Those of the pods on its node; on others nobody is asked."""
-        asked, most = view.request, view.facts.priority
+        pods = self._counts_pods(view, domain)
+        asked, most = held(view.facts, pods=pods), view.facts.priority
         residents = self._table.residents
         holds: dict[str, Callable[[QueueCandidate], bool]] = {
             "OtherNode": lambda one: one.node != domain,
@@ -114,7 +117,7 @@ class RequiredNodePolicy(BasePolicy):
             "RequiredNode": lambda one: required_node(one.facts) is not None,
             "Leaving": lambda one: one.facts.pod.terminating,
             "HigherPriority": lambda one: one.facts.priority > most,
-            "NothingShared": lambda one: not any(held(one.facts).of(name) for name in asked),
+            "NothingShared": lambda one: not any(held(one.facts, pods=pods).of(name) for name in asked),
         }
 
         def rule(kind: str) -> Rule[QueueCandidate]:
@@ -127,6 +130,11 @@ class RequiredNodePolicy(BasePolicy):
             *(rule(kind) for kind in holds if kind not in _ABOUT_PLACE),
         ]
 
+    def _counts_pods(self, view: RequiredNodeView, node: int) -> bool:
+        """Whether it matters that each pod is one: to queues, or because the node takes no more of them."""
+        short = (name for row, (name, _) in enumerate(view.nodes.asked) if view.slack[row, node] < 0)
+        return PODS in view.request or PODS in short
+
     def _law(self, view: RequiredNodeView, kind: str, one: QueueCandidate) -> Reason:
         top = view.where if kind == "OtherNode" else ""
         return QueueLaw(kind, self._columns.tree.queues[one.queue].name, top, one.facts.priority, view.facts.priority)
@@ -135,9 +143,10 @@ class RequiredNodePolicy(BasePolicy):
         ledger = OneNode(view, domain)
         allowed = (one for one in self._here(view) if protection(rules, one) is None)
         order = sorted(allowed, key=lambda one: _order(view, one))
-        victims = remove_until_fits(ledger, order, ledger.helps)
-        if victims is None:
+        removed = remove_until_fits(ledger, order, ledger.helps)
+        if removed is None:
             return OfferList()
+        victims = reprieve_each(ledger, removed)
         going = [Victim(one.facts.unit, NodeRequired(view.where, one.reluctant)) for one in victims]
         place = {view.unit: view.where}
         leaving = [one.facts.unit for one in self._here(view) if one.facts.pod.terminating]
@@ -152,7 +161,7 @@ class RequiredNodePolicy(BasePolicy):
         message = texts.queues.on_its_node(view.unit, view.where, claims)
         return HeldBack("Unschedulable", message, claims=claims)
 
-    def _claims(self, view: RequiredNodeView) -> list[NodeClaim]:
+    def _claims(self, view: RequiredNodeView) -> list[ClaimOnNodes]:
         """Why its node cannot take it, though all went who may go."""
         rules = self.rules(view, view.node)
         here = self._table.residents[view.node]

@@ -58,6 +58,7 @@ def queue_rules(
     view: QueueView, columns: QueueColumns, standing: QueueStanding, own: Own | None = None
 ) -> list[QueueRule]:
     """The rules for one claim, in the order in which they are asked."""
+    laws: dict[tuple[str, str, int], QueueLaw] = {}  # the same is said of many
 
     def reason(kind: str, facts: PodFacts) -> QueueLaw:
         queue = columns.tree.queue_of(facts)
@@ -65,8 +66,11 @@ def queue_rules(
             return below_guarantee(view, columns, facts)
         if kind == WITHIN_GUARANTEE:
             return within_guarantee(view, queue)
-        top = view.claimed if kind == SAME_GUARANTEE and view.claimed is not None else view.top
-        return QueueLaw(kind, queue.name, top.name, facts.priority, int(standing.bound[queue.number]))
+        key = kind, queue.name, facts.priority
+        if key not in laws:
+            top = view.claimed if kind == SAME_GUARANTEE and view.claimed is not None else view.top
+            laws[key] = QueueLaw(kind, queue.name, top.name, facts.priority, int(standing.bound[queue.number]))
+        return laws[key]
 
     masks = {**_about_queues(columns, standing), **_about_pods(view, standing)}
     return [

@@ -19,11 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.engine.nodes.view import Nodes
 from reprieve.engine.offers import Offer
 from reprieve.engine.plan import Victim
 from reprieve.engine.reasons import QueueOver, Reason
 from reprieve.engine.steps import TIE_BREAK, Criterion, remove_until_fits, reprieve_each
 from reprieve.model.names import Key
+from reprieve.policies.queue import laws
 from reprieve.policies.queue.candidates import QueueCandidates
 from reprieve.policies.queue.columns import QueueCandidate, QueueColumns
 from reprieve.policies.queue.leaving import waited_for
@@ -43,7 +45,7 @@ _CRITERIA = (
 )
 
 
-class Price(NamedTuple):
+class QueuePrice(NamedTuple):
     """What a set of victims costs; less is better, the first difference decides."""
 
     reluctant: int
@@ -58,7 +60,7 @@ class Price(NamedTuple):
     age: int
     """Of the oldest: minus the moment at which it was made."""
 
-    def alike(self, other: "Price") -> int:
+    def alike(self, other: "QueuePrice") -> int:
         """How many of the criteria do not tell two prices apart, before one does."""
         differ = (place for place, pair in enumerate(zip(self, other, strict=True)) if pair[0] != pair[1])
         return next(differ, len(self))
@@ -76,8 +78,8 @@ class QueueSearch:
         self._candidates = candidates
         self.refused: dict[int, dict[Key, Reason]] = {}
         """By node: whom law 2 protected while the search went on."""
-        self.held_by_law_4: set[int] = set()
-        """Nodes that would have room enough, but its queue not enough left of its guarantee."""
+        self.held_by_law_4: dict[int, laws.Gone] = {}
+        """Nodes that would have room enough, but its queue not enough left of its guarantee; who would have gone."""
         self._found: dict[int, list[QueueCandidate]] = {}
         """Nodes that have been searched with success, and their victims."""
         self._prices = self._from_the_cheapest_up()
@@ -91,14 +93,16 @@ class QueueSearch:
 
     def __getitem__(self, number: int) -> Offer:
         node = self._numbers[number]
-        return self._offer(node, self._found[node])
+        return self.offer(node, self._found[node])
 
     def all(self) -> Iterator[Offer]:
-        """What every node would cost."""
-        found = {node: self._found.get(node) or self.on_node(node) for node, _ in self._by_lowest_price()}
-        return (self._offer(node, victims) for node, victims in sorted(found.items()) if victims is not None)
+        """What every node would cost, each searched when it is asked for."""
+        for node in np.sort(self.bounds[0]).tolist():
+            victims = self._found.get(node) or self.on_node(node)
+            if victims is not None:
+                yield self.offer(node, victims)
 
-    def _offer(self, node: int, victims: list[QueueCandidate]) -> Offer:
+    def offer(self, node: int, victims: list[QueueCandidate]) -> Offer:
         name, unit = self._table.names[node], self._view.unit
         going = [Victim(one.facts.unit, self._reason(one)) for one in victims]
         leaving = [facts.unit for facts in waited_for(self._view, self._columns, node)]
@@ -118,16 +122,22 @@ class QueueSearch:
         """Laws 2 and 4 on one node: no more than are needed to make it fit; elsewhere only for a maximum's sake."""
         if self._view.roomy[node]:
             return self._for_maximum
-        return self._from_one_side(node, lambda: self._candidates.on(node))
+        return self._from_one_side(node, lambda: self.asked_for(node))
 
     @cached_property
     def _for_maximum(self) -> list[QueueCandidate] | None:
         """Who goes where there is room on a node; which node that is makes no difference."""
         node = int(np.flatnonzero(self._view.roomy)[0])
+        return self._from_one_side(node, lambda: self.asked_for(node))
+
+    def asked_for(self, node: int) -> Iterable[QueueCandidate]:
+        """Who is asked for a node: those on it; where there is room, those below a maximum that is in the way."""
+        if not self._view.roomy[node]:
+            return self._candidates.on(node)
         queues = np.zeros(len(self._tree.queues), dtype=np.bool_)
         for queue in self._tree.queues:
             queues[queue.number] = any(blocked in queue.path for blocked in self._view.blocked)
-        return self._from_one_side(node, lambda: self._candidates.everywhere(queues))
+        return self._candidates.everywhere(queues)
 
     def _from_one_side(self, node: int, order: Callable[[], Iterable[QueueCandidate]]) -> list[QueueCandidate] | None:
         """Law 4: from outside of the queue that is claimed; where that is not enough, from within and nowhere else."""
@@ -161,28 +171,28 @@ class QueueSearch:
             return None
         victims = reprieve_each(ledger, removed)
         if not victims or not ledger.under_guarantee():
-            self.held_by_law_4.add(ledger.node)
+            self.held_by_law_4.setdefault(ledger.node, ledger.gone)
             return None
         return sorted(victims, key=self._candidates.order)
 
-    def price(self, victims: list[QueueCandidate]) -> Price:
+    def price(self, victims: list[QueueCandidate]) -> QueuePrice:
         opted = any(one.opted_out for one in victims)
         leads = any(one.leads for one in victims)
         distance = max(int(self._candidates.standing.distance[one.queue]) for one in victims)
         importance = [int(self._candidates.importance[one.rank, one.node]) for one in victims]
         age = max(-one.facts.created for one in victims)
         reluctant = _OPTED_OUT * opted + _LEADS * leads
-        return Price(reluctant, max(importance), len(victims), sum(importance), distance, age)
+        return QueuePrice(reluctant, max(importance), len(victims), sum(importance), distance, age)
 
     # Over all nodes
 
-    def _from_the_cheapest_up(self) -> dict[int, Price]:
+    def _from_the_cheapest_up(self) -> dict[int, QueuePrice]:
         """The prices of nodes, until no other one can be the cheapest, nor the nearest rival that decides by what."""
         ties = self._table.tie_break()
-        prices: dict[int, Price] = {}
-        lowest: tuple[Price, int] | None = None
+        prices: dict[int, QueuePrice] = {}
+        lowest: tuple[QueuePrice, int] | None = None
         rivals = -1  # by how many criteria the nearest other answer is like the best
-        for node, bound in self._by_lowest_price():
+        for node, bound in self.by_lowest_price():
             place = int(ties[node])
             if lowest is not None and (bound, place) > lowest and rivals >= bound.alike(lowest[0]):
                 break
@@ -199,31 +209,33 @@ class QueueSearch:
             self._found[node] = victims
         return prices
 
-    def _by_lowest_price(self) -> Iterator[tuple[int, Price]]:
+    def by_lowest_price(self) -> Iterator[tuple[int, QueuePrice]]:
         """Nodes that are not out, each with the price that it cannot fall below."""
-        nodes, bounds = self._bounds
+        nodes, bounds = self.bounds
         order = np.lexsort((self._table.tie_break()[nodes], *reversed(bounds)))
         for place in order.tolist():
-            yield int(nodes[place]), Price(*bounds[:, place].tolist())
+            yield int(nodes[place]), QueuePrice(*bounds[:, place].tolist())
 
     @cached_property
-    def _bounds(self) -> tuple[Ints, Ints]:
+    def bounds(self) -> tuple[Ints, Ints]:
+        """Nodes that are not out, and the prices that they cannot fall below: criteria by nodes. Of those with room, it
+        is what the search comes to."""
         view = self._nodes
-        slack, weights = self._view.slack, view.weights(slice(0, self._table.size), self._table.depth)
-        gives = np.maximum(weights, 0)
+        slack, gives = self._view.slack, self._gives
         mask = self._candidates.mask
         full = np.flatnonzero(view.within_reach & ~self._view.roomy & view.enough(slack + _sum(gives, mask)))
-        slack, gives, mask = slack[:, full], gives[:, :, full], mask[:, full]
+        nodes = full if len(full) < self._table.size else slice(0, self._table.size)  # nothing is copied then
+        slack, gives, mask = slack[:, nodes], gives[:, :, nodes], mask[:, nodes]
+        importance = self._candidates.importance[:, nodes]
         fewest = self._fewest(slack, gives, mask)
-        importance = self._candidates.importance[:, full]
         bounds = np.stack(
             [
-                self._reluctant(slack, gives, mask, full),
+                self._reluctant(slack, gives, mask, nodes),
                 self._least_important(slack, gives, mask, importance),
                 fewest,
                 fewest * np.where(mask, importance, _MOST).min(axis=0, initial=_MOST),
-                self._near(full),
-                self._youngest(mask, full, fewest),
+                self._near(nodes),
+                self._youngest(mask, nodes, fewest),
             ]
         )
         roomy = np.flatnonzero(self._view.roomy)
@@ -232,12 +244,18 @@ class QueueSearch:
         price = np.array(self.price(self._for_maximum), dtype=np.int64)[:, None]
         return np.concatenate([full, roomy]), np.hstack([bounds, price.repeat(len(roomy), axis=1)])
 
-    def _reluctant(self, slack: Ints, gives: Ints, mask: Mask, nodes: Ints) -> Ints:
+    @property
+    def _gives(self) -> Ints:
+        """What each pod gives when it leaves, row by row: never less than nothing."""
+        weights = self._nodes.weights(slice(0, self._table.size), self._table.depth)
+        return weights if self._nodes.inter_pod is None else np.maximum(weights, 0)
+
+    def _reluctant(self, slack: Ints, gives: Ints, mask: Mask, nodes: Nodes) -> Ints:
         """Law 1: whether those who neither opted out nor lead an application could be enough, or who else it takes."""
         opted, leads = (self._candidates.column(name)[:, nodes] > 0 for name in ("opted_out", "leads"))
         if not (mask & (opted | leads)).any():
-            return np.zeros(len(nodes), dtype=np.int64)
-        price = np.full(len(nodes), _OPTED_OUT + _LEADS, dtype=np.int64)
+            return np.zeros(mask.shape[1], dtype=np.int64)
+        price = np.full(mask.shape[1], _OPTED_OUT + _LEADS, dtype=np.int64)
         for value, without in ((_OPTED_OUT, leads), (_LEADS, opted), (0, opted | leads)):
             price[self._nodes.enough(slack + _sum(gives, mask & ~without))] = value
         return price
@@ -248,7 +266,7 @@ class QueueSearch:
         resources = sum(units > 0 for units in self._view.facts.requests.values())
         for row in range(resources):
             if (slack[row] < 0).any():
-                largest_first = -np.sort(-gives[:, row] * mask, axis=0)
+                largest_first = _sorted(gives[:, row] * mask)[::-1]
                 fewest = np.maximum(fewest, (np.cumsum(largest_first, axis=0) < -slack[row]).sum(axis=0) + 1)
         return fewest
 
@@ -265,17 +283,22 @@ class QueueSearch:
             low, high = np.where(enough, low, np.minimum(middle + 1, high)), np.where(enough, middle, high)
         return levels[low]
 
-    def _youngest(self, mask: Mask, nodes: Ints, fewest: Ints) -> Ints:
+    def _youngest(self, mask: Mask, nodes: Nodes, fewest: Ints) -> Ints:
         """How old the oldest is at least: if the youngest go, and no more than it takes."""
         age = np.where(mask, -self._candidates.column("created")[:, nodes], _EVER)
         if not age.size or fewest.max() == 1:
             return np.asarray(age.min(axis=0, initial=_EVER))
-        return np.asarray(np.take_along_axis(np.sort(age, axis=0), fewest[None] - 1, axis=0)[0])
+        return np.asarray(np.take_along_axis(_sorted(age), fewest[None] - 1, axis=0)[0])
 
-    def _near(self, nodes: Ints) -> Ints:
+    def _near(self, nodes: Nodes) -> Ints:
         distance = self._candidates.standing.distance[self._candidates.queue[:, nodes]]
         far = len(self._view.queue.path)
         return np.asarray(np.where(self._candidates.mask[:, nodes], distance, far).min(axis=0, initial=far))
+
+
+def _sorted(columns: Ints) -> Ints:
+    """Each column from the least up: they are short, and quickly sorted where each stands by itself."""
+    return np.sort(columns.T.copy(), axis=1).T
 
 
 def _sum(gives: Ints, leave: Mask) -> Ints:

@@ -23,7 +23,7 @@ QUEUE_LAWS = ("OwnQueue", "OutsideFence", "PreemptionDisabled", "WithinGuarantee
 """Why nobody in a queue is asked, in the order in which it is looked at."""
 
 
-class QueueFigures:
+class QueueAmounts:
     """Guarantees and use of all queues, a column for each resource; brought up to date where queues have changed."""
 
     def __init__(self, tree: QueueTree) -> None:
@@ -82,7 +82,7 @@ def _column(values: Iterable[int]) -> Ints:
 class QueueStanding:
     """What every queue is to one claim."""
 
-    def __init__(self, figures: QueueFigures, view: QueueView) -> None:
+    def __init__(self, figures: QueueAmounts, view: QueueView) -> None:
         figures.refresh()
         self._figures = figures
         self._view = view

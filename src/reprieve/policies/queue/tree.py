@@ -6,7 +6,8 @@
    for it; it gets what the nearest template above it says. Queues made on the way there get nothing.
 3. What no rule gives a queue to and runs all the same counts in `root.@recovery@`, for which nothing is configured.
    `pods` is a resource like any other, wherever a queue guarantees or limits it: each pod counts as one.
-4. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
+4. Pods that stay out of queues count nowhere: neither in a queue nor as a part of an application.
+5. The tree follows the world's journal: a pod that comes or goes changes the queues from its own up to root.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +31,7 @@ from reprieve.manifests.yunikorn import (
 )
 from reprieve.model.resources import NOTHING, PODS, Resources
 from reprieve.policies.queue.node_order import node_order
-from reprieve.policies.queue.placement import PARENT_QUEUE, Placement, Unplaced
+from reprieve.policies.queue.placement import PARENT_QUEUE, PlacementRules, Unplaced
 from reprieve.policies.queue.pods import Applications, held, queue_name, stays_out
 from reprieve.policies.queue.user_limits import UserLimits, counted_application
 from reprieve.world import Change, PodFacts, World
@@ -64,6 +65,8 @@ class QueueNode:
         """What runs in the queue itself."""
         self.promised: dict[tuple[str, str], PodFacts] = {}
         """Pods of the queue and below it that have been nominated to a node, and do not run yet."""
+        self.promises: dict[str, int] = {}
+        """What they ask for together."""
         policy = properties.get("preemption.policy", "").lower() if parent else ""
         self.fenced = policy == "fence"
         self.disabled: bool = policy == "disabled" if policy else parent is not None and parent.disabled
@@ -103,13 +106,23 @@ class QueueNode:
             for name, units in amount:
                 has[name] = has.get(name, 0) + sign * units
 
+    def promise(self, facts: PodFacts) -> None:
+        """A pod has been nominated, in this queue or below."""
+        self.promised[facts.key] = facts
+        for name, units in self.tree.held(facts).items():
+            self.promises[name] = self.promises.get(name, 0) + units
+
+    def release(self, facts: PodFacts) -> None:
+        """It runs, or is promised nothing any more."""
+        promised = self.promised.pop(facts.key, None)
+        if promised is not None:
+            for name, units in self.tree.held(promised).items():
+                self.promises[name] -= units
+
     def promised_to(self, others_than: PodFacts) -> Resources:
         """What is promised to other pods: as good as used for those who come after."""
-        total = Resources()
-        for facts in self.promised.values():
-            if facts.key != others_than.key:
-                total += self.tree.held(facts)
-        return total
+        own = self.promised.get(others_than.key)
+        return Resources(self.promises) if own is None else Resources(self.promises) - self.tree.held(own)
 
 
 def _integer(text: str) -> int:
@@ -137,7 +150,7 @@ class QueueTree:
         self.limits = UserLimits()
         self._configured: dict[str, Literal["leaf", "parent"]] = {ROOT: "parent"}
         rules = partition.placementrules
-        self._placement = Placement(rules, self._configured.get, world) if rules else None
+        self._placement = PlacementRules(rules, self._configured.get, world) if rules else None
         named = [queue for queue in partition.queues if queue.name.lower() == ROOT]
         self.priorities_last = bool(named) and named[0].properties.get(_SORT_PRIORITY, "").lower() == "disabled"
         self._of_partition = partition.limits
@@ -218,7 +231,9 @@ class QueueTree:
         return led
 
     def _put(self, facts: PodFacts) -> set[str]:
-        if (facts.node or facts.nominated) and not stays_out(facts):
+        if stays_out(facts):
+            return set()
+        if facts.node or facts.nominated:
             queue = self.queue_of(facts)
             if facts.node:
                 queue.pods[facts.key] = facts
@@ -226,19 +241,21 @@ class QueueTree:
                 self.changed.update(node.number for node in queue.path)
             else:
                 for node in queue.path:
-                    node.promised[facts.key] = facts
+                    node.promise(facts)
             if self.limits:
                 self.limits.put(facts, queue.names)
         return self.applications.put(facts)
 
     def _take(self, facts: PodFacts) -> set[str]:
+        if stays_out(facts):
+            return set()
         if facts.node or facts.nominated:
             queue = self.queue_of(facts)
             if queue.pods.pop(facts.key, None) is not None:
                 queue.move(facts, -1)
                 self.changed.update(node.number for node in queue.path)
             for node in queue.path:
-                node.promised.pop(facts.key, None)
+                node.release(facts)
             if self.limits:
                 self.limits.take(facts, queue.names)
         return self.applications.take(facts)

@@ -5,13 +5,13 @@
 3. Whoever is named by neither is `nobody`. An annotation that cannot be read names nobody.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.yunikorn import USER_INFO, USERNAME, read_user_info
+from reprieve.model.remembering import remembered
 
 NOBODY = "nobody"
 
@@ -30,7 +30,7 @@ def user_of(meta: ObjectMeta) -> User:
     return _alone(meta.labels.get(USERNAME) or NOBODY)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096, largest=16_000)
 def _read(text: str) -> User:
     try:
         name, groups = read_user_info(text)
@@ -39,6 +39,6 @@ def _read(text: str) -> User:
     return User(name or NOBODY, groups)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096, largest=16_000)
 def _alone(name: str) -> User:
     return User(name, (name,))

@@ -6,19 +6,19 @@ from functools import cached_property
 import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
-from reprieve.engine.claims import Claim as EngineClaim
+from reprieve.engine.claims import Claim
 from reprieve.engine.nodes.view import NodeView
 from reprieve.model.names import UnitName
-from reprieve.policies.queue.laws import Claim, over_maximum
+from reprieve.policies.queue.laws import QueueClaim, blocked
 from reprieve.policies.queue.pods import application
 from reprieve.policies.queue.tree import QueueNode
 from reprieve.world import PodFacts
 
 
-class QueueView(Claim):
+class QueueView(QueueClaim):
     """One pod that waits in a queue, at one moment."""
 
-    limited: Sequence[EngineClaim] = ()
+    limited: Sequence[Claim] = ()
     """What lets it into no queue, or not now, whoever leaves: placement rules, limits of users and applications."""
 
     def __init__(self, facts: PodFacts, queue: QueueNode, nodes: NodeView, now: int) -> None:
@@ -44,7 +44,7 @@ class QueueView(Claim):
     @cached_property
     def blocked(self) -> list[QueueNode]:
         """Queues whose maximum stands in the way, as things are."""
-        return [node for node in self.capped if over_maximum(node, self)]
+        return blocked(self)
 
     @cached_property
     def top(self) -> QueueNode:

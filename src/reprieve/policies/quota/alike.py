@@ -6,7 +6,7 @@ Whoever has preempted is nominated by itself: what it was promised, and whom it 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -33,7 +33,7 @@ class _Known(NamedTuple):
     off: dict[str, GateOff]
 
 
-class Alike:
+class NominatedAlike:
     """What the workloads of one cycle were nominated for, by their kind."""
 
     def __init__(self, quota: QuotaWorld) -> None:
@@ -41,19 +41,18 @@ class Alike:
         self._known: dict[Kind, _Known] = {}
         self._times: dict[QuotaNode, dict[int, list[int]]] = {}
 
-    def nominate(self, view: WorkloadView) -> bool:
-        """Whether it is nominated as one was that is alike."""
-        known = self._known.get(self._kind(view)) if _has_no_past(view.facts) else None
+    def nominate(self, view: WorkloadView, nominate: Callable[[WorkloadView], Nomination]) -> None:
+        """As one was that is alike; else by itself."""
+        kind = self._kind(view) if _has_no_past(view.facts) else None
+        known = self._known.get(kind) if kind is not None else None
         if known is not None:
             view.nominate(known.nomination)
             view.short, view.off = list(known.short), dict(known.off)
-        return known is not None
-
-    def add(self, view: WorkloadView) -> None:
-        """One that has just been nominated."""
-        if _has_no_past(view.facts):
-            nomination = Nomination(view.assignment, view.found)
-            self._known[self._kind(view)] = _Known(nomination, list(view.short), dict(view.off))
+            return
+        nomination = nominate(view)
+        view.nominate(nomination)
+        if kind is not None:
+            self._known[kind] = _Known(nomination, list(view.short), dict(view.off))
 
     def _kind(self, view: WorkloadView) -> Kind:
         facts, preemption = view.facts, view.spec.preemption

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
 from reprieve.engine.reasons import Reason
-from reprieve.policies.quota.flavors import FlavorDemand
+from reprieve.policies.quota.assignments import FlavorDemand
 from reprieve.policies.quota.rules import ClassicalRules, Eligible
 from reprieve.policies.quota.search import IN_QUEUE, RECLAIM, RECLAIM_BORROWING, Candidate
 from reprieve.policies.quota.view import WorkloadView
@@ -92,20 +92,26 @@ class Candidates:
         self._rules = rules
         reach = Reach(view, domain, rules)
         self.refused = reach.refused
-        self._kept: list[Pool] = []
-        self._begun: list[Iterator[Candidate]] = []
+        kinds: set[int] = set()
+        begun: list[Iterator[Candidate]] = []
         for pool in reach.pools:
             rest = self._of(pool)
             first = next(rest, None)
             if first is not None:
-                self._kept.append(pool)
-                self._begun.append(chain((first,), rest))
-        self.elsewhere = any(pool.kind != _OWN for pool in self._kept)
-        self.hierarchical = any(pool.kind == _HIERARCHICAL for pool in self._kept)
+                kinds.add(pool.kind)
+                begun.append(chain((first,), rest))
+        self.elsewhere = bool(kinds - {_OWN})
+        self.hierarchical = _HIERARCHICAL in kinds
+        self._rest = begun[0] if len(begun) == 1 else merge(*begun, key=self._order)
+        self._known: list[Candidate] = []
+        """Those of whom somebody was told already."""
 
     def __iter__(self) -> Iterator[Candidate]:
-        begun, self._begun = self._begun or [self._of(pool) for pool in self._kept], []
-        return begun[0] if len(begun) == 1 else merge(*begun, key=self._order)
+        """From the first on; nobody is asked of twice. Whoever begins again has done with the time before."""
+        yield from self._known
+        for item in self._rest:
+            self._known.append(item)
+            yield item
 
     def _order(self, item: Candidate) -> tuple[object, ...]:
         return not item.facts.evicted, item.kind, self._view.order(item.facts)

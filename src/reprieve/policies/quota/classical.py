@@ -11,10 +11,11 @@
 from functools import partial
 
 from reprieve.engine.steps import fill_back, remove_until_fits
+from reprieve.policies.quota.assignments import FlavorDemand
 from reprieve.policies.quota.candidates import Candidates, eligible_rule
-from reprieve.policies.quota.flavors import FlavorDemand, borrows_while_preempting
+from reprieve.policies.quota.flavors import borrows_while_preempting
 from reprieve.policies.quota.rules import AboveQuota, ClassicalRules, WhileBorrowing
-from reprieve.policies.quota.search import Asked, Candidate, Found, QuotaLedger
+from reprieve.policies.quota.search import Candidate, Found, QuotaLedger, RulesSaid
 from reprieve.policies.quota.view import WorkloadView
 
 
@@ -26,14 +27,11 @@ def rules_of(view: WorkloadView, domain: FlavorDemand) -> ClassicalRules:
     )
 
 
-def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> Found:
+def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules, candidates: Candidates) -> Found:
     """The workloads that make way. The tree is left as it was."""
-    if not domain.contested:
-        return Found(domain, rules, [], Asked())
-    candidates = Candidates(view, domain, rules)
-    failed: dict[bool, Asked] = {}
-    for borrowing in (False,) if rules.while_borrowing is None else _attempts(view, domain, candidates):
-        asked = Asked(candidates.refused)
+    failed: dict[bool, RulesSaid] = {}
+    for borrowing in attempts(view, domain, candidates, rules):
+        asked = RulesSaid(candidates.refused)
         ledger = QuotaLedger(view.queue, domain, borrowing=borrowing, topology=view.quota.topology)
         removed = remove_until_fits(ledger, candidates, partial(_may_go, rules, asked, borrowing))
         if removed is not None:
@@ -47,17 +45,21 @@ def search(view: WorkloadView, domain: FlavorDemand, rules: ClassicalRules) -> F
     return Found(domain, rules, [], failed.get(False) or failed[True])
 
 
-def _may_go(rules: ClassicalRules, asked: Asked, borrowing: bool, item: Candidate) -> bool:
+def _may_go(rules: ClassicalRules, asked: RulesSaid, borrowing: bool, item: Candidate) -> bool:
     reason = (item.while_borrowing if borrowing else None) or rules.above_quota(item.facts)
     asked.said[item.facts] = reason
     return reason is None
 
 
-def _attempts(view: WorkloadView, domain: FlavorDemand, candidates: Candidates) -> tuple[bool, ...]:
+def attempts(
+    view: WorkloadView, domain: FlavorDemand, candidates: Candidates, rules: ClassicalRules
+) -> tuple[bool, ...]:
     """With borrowing (True) or without, in which order."""
-    queue = view.queue
-    forbidden = not borrows_while_preempting(view.spec)
-    under = all(queue.used(flavor) < queue.quota(flavor).nominal for flavor in domain.contested)
-    if not candidates.elsewhere or (forbidden and not under):
+    if rules.while_borrowing is None:
+        return (False,)
+    queue, forbidden = view.queue, not borrows_while_preempting(view.spec)
+    if not candidates.elsewhere:
+        return (True,)
+    if forbidden and any(queue.used(flavor) >= queue.quota(flavor).nominal for flavor in domain.contested):
         return (True,)
     return (False, True) if forbidden and not candidates.hierarchical else (True, False)

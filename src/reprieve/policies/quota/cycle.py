@@ -25,13 +25,13 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.preemption import decide
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.model.names import UnitName
-from reprieve.policies.quota.alike import Alike
+from reprieve.policies.quota.alike import NominatedAlike
+from reprieve.policies.quota.assignments import FIT, NO_FIT
 from reprieve.policies.quota.earlier_heads import EarlierHeads
-from reprieve.policies.quota.flavors import FIT, NO_FIT
 from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.refusals import Refusals
-from reprieve.policies.quota.turn_order import Contender, TurnOrder
-from reprieve.policies.quota.view import PendingWorkload, Terms, WorkloadView
+from reprieve.policies.quota.turn_order import Contender, TurnsOfHeads
+from reprieve.policies.quota.view import Nomination, PendingWorkload, Terms, WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import Line
 
@@ -40,7 +40,7 @@ def cycle(policy: QuotaPolicy, known: Refusals | None = None) -> list[Plan]:
     """The plans of all who have their turn; but of those who are `known` to be inadmissible there is nothing to say."""
     policy.quota.sync()
     known = known or Refusals()
-    alike = Alike(policy.quota)
+    alike = NominatedAlike(policy.quota)
     first = _Pass(policy, known, alike, policy.quota.lines())
     plans = first.run()
     more = first.passed_over - first.busy
@@ -56,7 +56,13 @@ class _Pass:
     """The turns of all queues; in a second pass everybody gets a chance, where the first has done nothing."""
 
     def __init__(
-        self, policy: QuotaPolicy, known: Refusals, alike: Alike, lines: Iterable[Line], *, everybody: bool = False
+        self,
+        policy: QuotaPolicy,
+        known: Refusals,
+        alike: NominatedAlike,
+        lines: Iterable[Line],
+        *,
+        everybody: bool = False,
     ) -> None:
         self._policy = policy
         self._known = known
@@ -64,7 +70,7 @@ class _Pass:
         self._lines = {line.queue: line for line in lines}
         self._everybody = everybody
         self.earlier = EarlierHeads(policy.settings)
-        self._order = TurnOrder(_promised(self._lines.values()), fair=policy.settings.fair_sharing.enable)
+        self._order = TurnsOfHeads(_promised(self._lines.values()), fair=policy.settings.fair_sharing.enable)
         self._leading: dict[QuotaNode, WorkloadFacts] = {}
         """Who of each queue was sent last."""
         self.busy: set[QuotaNode] = set()
@@ -118,13 +124,14 @@ class _Pass:
         if refused is not None:
             return Contender(facts, pending.queue, refused, None, head)
         view = policy.view(pending, quota.now)
-        if not self._alike.nominate(view):
-            with self.earlier.before():
-                view.nominate(policy.nominate(view))
-            self._alike.add(view)
+        self._alike.nominate(view, self._nominate)
         if not _possible(view):
             self._known.add(quota, facts, view.assignment)
         return Contender(facts, view.queue, view.assignment, view, head)
+
+    def _nominate(self, view: WorkloadView) -> Nomination:
+        with self.earlier.before():
+            return self._policy.nominate(view)
 
     # A turn
 
@@ -156,6 +163,8 @@ class _Pass:
         """Rule 4."""
         if self._policy.settings.quota.as_written:
             return False  # rule 5 stops those who would borrow; others may have what is theirs
+        if not self.earlier.may_borrow(one.queue, one.assignment):
+            return False  # nor does it hold what it may not borrow, whether that was found now or is known
         if self._policy.quota.specs[one.queue.name].preemption.reclaim_within_cohort == "Any":
             return False
         if plan is not None and plan.outcome != "Unschedulable" and (plan.until is None or one.assignment.mode == FIT):

@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from reprieve.configuration import Settings
 from reprieve.engine.quota_tree import Amounts, Cell, FlavorResource, QuotaNode
+from reprieve.engine.reasons import Reason, WithinQuota
 from reprieve.model.names import UnitName
-from reprieve.policies.quota.flavors import Assignment
+from reprieve.policies.quota.assignments import Assignment
 from reprieve.policies.quota.search import Without
 from reprieve.policies.quota.topology_turns import EarlierPlaces
 from reprieve.policies.quota.workloads import WorkloadFacts
@@ -92,6 +93,15 @@ class EarlierHeads:
         """What a queue used before the cycle began."""
         cell = queue.cell(key)
         return self._before.get(cell, cell.usage)
+
+    def reason(self, unit: WorkloadFacts, reason: Reason | None, contested: Iterable[FlavorResource]) -> Reason | None:
+        """What protects a workload, as a later head has to say it: a queue may be within its quota only without those
+        whom earlier heads make leave, and they are still there."""
+        if not self.claimed or unit.queue is None or not isinstance(reason, WithinQuota):
+            return reason
+        node = next(node for node in (unit.queue, *unit.queue.path()) if node.name == reason.queue)
+        was_over = any(self.used_before(node, key) > node.cell(key).quota for key in contested)
+        return WithinQuota(node.name, others_gone=True) if was_over else reason
 
     # One more
 

@@ -16,7 +16,7 @@ from reprieve.manifests.meta import ObjectMeta, find_condition
 from reprieve.manifests.pods import Container, PodSpec, PodTemplate
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.model.names import UnitName, unit_name
-from reprieve.policies.quota.flavors import FlavorDemand
+from reprieve.policies.quota.assignments import FlavorDemand
 from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.view import PendingWorkload
 from reprieve.policies.quota.workloads import WorkloadFacts

@@ -15,11 +15,11 @@ from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import Reason, WithinQuota
 from reprieve.engine.steps import fill_back
 from reprieve.policies.quota.asking_order import AskingOrder, Place
+from reprieve.policies.quota.assignments import FlavorDemand
 from reprieve.policies.quota.candidates import eligible_in, eligible_rule
 from reprieve.policies.quota.fair_rules import FINAL, INITIAL, Borrowing, FairRules, LargerShare
-from reprieve.policies.quota.flavors import FlavorDemand
 from reprieve.policies.quota.rules import AboveQuota
-from reprieve.policies.quota.search import FAIR_SHARING, IN_QUEUE, RECLAIM, Asked, Candidate, Found, QuotaLedger
+from reprieve.policies.quota.search import FAIR_SHARING, IN_QUEUE, RECLAIM, Candidate, Found, QuotaLedger, RulesSaid
 from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 
@@ -38,7 +38,7 @@ def rules_of(view: WorkloadView, domain: FlavorDemand) -> FairRules:
 def search(view: WorkloadView, domain: FlavorDemand, rules: FairRules) -> Found:
     """The workloads that make way. The tree is left as it was."""
     if not domain.contested:
-        return Found(domain, rules, [], Asked())
+        return Found(domain, rules, [], RulesSaid())
     round_ = _Round(view, domain, rules)
     view.queue.add(domain.usage)
     try:
@@ -97,7 +97,7 @@ class _Round:
         self._rules = rules
         self.ledger = QuotaLedger(view.queue, domain, borrowing=True, topology=view.quota.topology)
         self.removed: list[Candidate] = []
-        self.asked = Asked()
+        self.asked = RulesSaid()
         self._refused: dict[QuotaNode, list[WorkloadFacts]] = {}
         self._borrowing = rules.borrowing.of_node
         self._offers = dict(self._all_offers())

@@ -11,17 +11,16 @@ fit within the nominal quota beside what is used now is contested.
 from collections.abc import Callable, Mapping
 
 from reprieve.engine.quota_tree import FlavorResource
-from reprieve.manifests.kueue import PodSet, ResourceGroup
-from reprieve.policies.quota.flavors import (
+from reprieve.policies.quota.assignments import (
     FIT,
     PREEMPT,
     Assigned,
     Assignment,
-    FlavorAssigner,
     FlavorDemand,
     Forced,
     Rating,
 )
+from reprieve.policies.quota.flavors import FlavorAssigner, GroupDemand
 
 Step = Callable[[FlavorResource, int], Rating | None]
 
@@ -37,19 +36,15 @@ class FirstFlavor(FlavorAssigner):
             assignment.demand = FlavorDemand(usage, frozenset(lacking))
         return assignment
 
-    def _best(
-        self,
-        pod_set: PodSet,
-        group: ResourceGroup,
-        wanted: dict[str, int],
-        assumed: Mapping[FlavorResource, int],
-        forced: Forced | None,
-    ) -> dict[str, Assigned] | None:
-        steps: tuple[Step, ...] = (self._has, self._could_hold)
+    def _best(self, asked: GroupDemand) -> dict[str, Assigned] | None:
+        wanted, assumed, forced = asked.wanted, asked.assumed, asked.forced
+        steps: tuple[tuple[Step, bool], ...] = ((self._has, False), (self._could_hold, True))
         if forced is not None and forced.preempt:
-            steps = (lambda *_: Rating(PREEMPT),)
-        for step in steps:
-            for flavor in self._usable(pod_set, group, wanted, forced):
+            steps = ((lambda *_: Rating(PREEMPT), True),)
+        for step, idle in steps:
+            for flavor in self._usable(asked):
+                if not self._has_domains(asked.pod_set, flavor, idle=idle):
+                    continue
                 rated = {name: step((flavor, name), assumed.get((flavor, name), 0) + wanted[name]) for name in wanted}
                 found = {name: Assigned(flavor, rating) for name, rating in rated.items() if rating is not None}
                 if len(found) == len(wanted):

@@ -12,115 +12,47 @@
    quota ("assignments that require preemption implicitly do not borrow", KEP-83).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from reprieve.engine.claims import Claim, NotCovered
-from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
+from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests.kueue import ClusterQueueSpec, FlavorFungibility, PodSet, ResourceGroup
 from reprieve.manifests.pods import pod_requests
 from reprieve.model.resources import PODS
+from reprieve.policies.quota.assignments import (
+    FIT,
+    NO_CANDIDATES,
+    NO_FIT,
+    PREEMPT,
+    Assigned,
+    Assignment,
+    Forced,
+    PodSetFlavors,
+    Rating,
+)
 from reprieve.policies.quota.claims import no_flavor
 from reprieve.policies.quota.flavor_labels import suits
+from reprieve.policies.quota.topology_claims import domains_short
 from reprieve.policies.quota.topology_domains import PlaceRequest
-from reprieve.policies.quota.topology_wishes import suits_topology
+from reprieve.policies.quota.topology_wishes import place_request, suits_topology
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
-NO_FIT, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = 0, 1, 2, 3, 4
+Simulate = Callable[[FlavorResource, int, tuple[PlaceRequest, ...]], Rating]
+"""What a preemption on one flavor and resource, for these places, would be: its mode, and how far the request borrows
+afterwards."""
 
 
-class Rating(NamedTuple):
-    """How good a flavor is: what it takes, and how far it borrows."""
+class GroupDemand(NamedTuple):
+    """What one pod set asks of one group of resources."""
 
-    mode: int
-    level: int = 0
-    borrows: bool = False
-    """Whether its queue is above its nominal quota with it: see rule 5 of the module."""
-
-
-class Assigned(NamedTuple):
-    """One resource of a pod set on one flavor."""
-
-    flavor: str
-    rating: Rating
-
-
-class PodSetFlavors(NamedTuple):
-    name: str
-    size: int
-    flavors: dict[str, Assigned]
-    requests: dict[str, int]
-
-
-class FlavorDemand(NamedTuple):
-    """A domain of the quota policy: so much of each flavor and resource, and for which of it somebody must make way."""
-
-    usage: Amounts
-    contested: frozenset[FlavorResource]
-    places: tuple[PlaceRequest, ...] = ()
-    """What its pods ask of the topologies of flavors."""
-
-    @property
-    def name(self) -> str:
-        return ",".join(sorted({flavor for flavor, _ in (self.contested or self.usage)}))
-
-
-class Assignment:
-    """The flavors of a whole workload; `claims` say why there are none."""
-
-    def __init__(self, pod_sets: Sequence[PodSetFlavors], claims: Sequence[Claim] = ()) -> None:
-        self.pod_sets = pod_sets
-        self.claims = claims
-        self.mode = NO_FIT if claims else FIT
-        """The worst of all: NO_FIT where any resource has no flavor."""
-        self.level = 0
-        """How far it borrows, at worst, beside all that its queue uses now: by that heads are put in order."""
-        self.borrows = False
-        usage: dict[FlavorResource, int] = {}
-        contested: list[FlavorResource] = []
-        for group, resource, (flavor, rating) in self:
-            key = (flavor, resource)
-            usage[key] = usage.get(key, 0) + group.requests[resource]
-            self.mode, self.level = min(self.mode, rating.mode), max(self.level, rating.level)
-            self.borrows = self.borrows or rating.borrows
-            if rating.mode != FIT:
-                contested.append(key)
-        self.demand = FlavorDemand(usage, frozenset(contested))
-
-    @property
-    def usage(self) -> Amounts:
-        return self.demand.usage
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        return {group.name: group.size for group in self.pod_sets}
-
-    @property
-    def by_resource(self) -> dict[tuple[str, str], str]:
-        """The flavor of each pod set and resource."""
-        return {(group.name, resource): item.flavor for group, resource, item in self}
-
-    def __iter__(self) -> Iterator[tuple[PodSetFlavors, str, Assigned]]:
-        return ((group, resource, item) for group in self.pod_sets for resource, item in group.flavors.items())
-
-    def chosen(self) -> dict[str, dict[str, str]]:
-        return {group.name: {name: item.flavor for name, item in group.flavors.items()} for group in self.pod_sets}
-
-
-class Forced(NamedTuple):
-    """Flavors to use instead of choosing, by pod set (empty: all) and resource; `preempt`: as if nothing fitted."""
-
-    flavors: Mapping[tuple[str, str], str]
-    preempt: bool = False
-
-    def allows(self, pod_set: str, flavor: str, resources: Iterable[str]) -> bool:
-        asked = (self.flavors.get((pod_set, name), self.flavors.get(("", name), flavor)) for name in resources)
-        return all(name == flavor for name in asked)
-
-
-# What a preemption on one flavor and resource would be: its mode, and how far the request borrows afterwards.
-Simulate = Callable[[FlavorResource, int], Rating]
+    pod_set: PodSet
+    group: ResourceGroup
+    wanted: Mapping[str, int]
+    assumed: Mapping[FlavorResource, int]
+    """What the pod sets before it take."""
+    forced: Forced | None = None
 
 
 class FlavorAssigner:
@@ -133,13 +65,18 @@ class FlavorAssigner:
         self._spec: ClusterQueueSpec = world.specs[queue.name]
         self._simulate = simulate
         self._fair = world.settings.fair_sharing.enable
+        self._count = 0
+        """Pods of the set whose flavor is looked for."""
+        self._places: tuple[PlaceRequest, ...] = ()
+        """What those before it ask of topologies."""
 
     def assign(self, counts: Mapping[str, int], forced: Forced | None = None) -> Assignment:
         """Flavors for so many pods of each set, or the flavors that are `forced`."""
         assumed: dict[FlavorResource, int] = {}
         done: list[PodSetFlavors] = []
+        self._places = ()
         for pod_set in self._facts.pod_sets:
-            count = counts[pod_set.name]
+            count = self._count = counts[pod_set.name]
             requests = self._requests(pod_set, count)
             found: dict[str, Assigned] = {}
             for group in self._spec.resource_groups:
@@ -147,7 +84,7 @@ class FlavorAssigner:
                 left = (name for name in group.covered_resources if name in requests and name not in found)
                 wanted = {name: requests[name] for name in left}
                 if wanted:
-                    best = self._best(pod_set, group, wanted, assumed, forced)
+                    best = self._best(GroupDemand(pod_set, group, wanted, assumed, forced))
                     if best is None:
                         return Assignment([], self._no_flavor(pod_set, group, wanted, assumed))
                     found.update(best)
@@ -158,6 +95,7 @@ class FlavorAssigner:
                 key = (item.flavor, resource)
                 assumed[key] = assumed.get(key, 0) + requests[resource]
             done.append(PodSetFlavors(pod_set.name, count, found, requests))
+            self._places = self._places_on(pod_set, next((item.flavor for item in found.values()), ""))
         return Assignment(done)
 
     def _no_flavor(
@@ -167,6 +105,7 @@ class FlavorAssigner:
         keys = [(flavor, resource) for flavor in names for resource in wanted]
         amounts = {key: assumed.get(key, 0) + wanted[key[1]] for key in keys}
         found = list(no_flavor(self._world, self._queue, pod_set, names, amounts))
+        found += self._no_domains(pod_set, names)
         return found or [NotCovered(queue=self._queue.name, resources=tuple(wanted))]
 
     def _requests(self, pod_set: PodSet, count: int) -> dict[str, int]:
@@ -180,22 +119,18 @@ class FlavorAssigner:
             requests[PODS] = 1
         return {name: units * count for name, units in requests.items() if units * count or name in covered}
 
-    def _best(
-        self,
-        pod_set: PodSet,
-        group: ResourceGroup,
-        wanted: dict[str, int],
-        assumed: Mapping[FlavorResource, int],
-        forced: Forced | None,
-    ) -> dict[str, Assigned] | None:
+    def _best(self, asked: GroupDemand) -> dict[str, Assigned] | None:
+        """The best flavor for what is asked, for each of its resources."""
+        pod_set, forced = asked.pod_set, asked.forced
         fungibility = self._spec.flavor_fungibility
         best: dict[str, Assigned] | None = None
         rated = Rating(NO_FIT)
-        for name in self._usable(pod_set, group, wanted, forced):
-            flavors, rating = self._rate(name, wanted, assumed, fungibility)
+        for name in self._usable(asked):
+            flavors, rating = self._rate(name, asked.wanted, asked.assumed, fungibility)
+            flavors, rating = self._as_domains_see_it(pod_set, name, flavors, rating)
             if forced is not None and forced.preempt:
                 rating = rating._replace(mode=PREEMPT)
-                flavors = {resource: Assigned(name, rating) for resource in wanted}
+                flavors = {resource: Assigned(name, rating) for resource in asked.wanted}
             if rating.mode == NO_FIT:
                 continue
             if forced is not None or not _try_next(rating, fungibility):
@@ -204,17 +139,16 @@ class FlavorAssigner:
                 best, rated = flavors, rating
         return best
 
-    def _usable(
-        self, pod_set: PodSet, group: ResourceGroup, wanted: Iterable[str], forced: Forced | None
-    ) -> Iterator[str]:
+    def _usable(self, asked: GroupDemand) -> Iterator[str]:
         """The flavors that its pods may run on, in the order of the queue."""
-        for item in group.flavors:
+        pod_set, forced = asked.pod_set, asked.forced
+        for item in asked.group.flavors:
             flavor = self._world.flavors.get(item.name)
             if flavor is None or not suits(flavor, pod_set.template.spec):
                 continue
             if not suits_topology(self._world, self._spec, pod_set, item.name):
                 continue
-            if forced is None or forced.allows(pod_set.name, item.name, wanted):
+            if forced is None or forced.allows(pod_set.name, item.name, asked.wanted):
                 yield item.name
 
     def _rate(
@@ -235,6 +169,47 @@ class FlavorAssigner:
             flavors[resource] = Assigned(flavor, rating)
         return flavors, worst
 
+    # Topologies: pod sets before it have their places, and it needs one beside them
+
+    def _places_on(self, pod_set: PodSet, flavor: str) -> tuple[PlaceRequest, ...]:
+        ledger = self._world.topology
+        if ledger is None or flavor not in ledger or not self._count:
+            return self._places
+        return *self._places, place_request(ledger, pod_set, flavor, self._count)
+
+    def _has_domains(self, pod_set: PodSet, flavor: str, *, idle: bool = False) -> bool:
+        """Whether the domains of a flavor have room for it: now, or if no other workload were there."""
+        ledger, places = self._world.topology, self._places_on(pod_set, flavor)
+        if ledger is None or places is self._places:
+            return True
+        return ledger.fits_idle(places) if idle else ledger.fits(places)
+
+    def _no_domains(self, pod_set: PodSet, flavors: Iterable[str]) -> Iterator[Claim]:
+        """Of those that would suit it, where it has no place, also without any other workload."""
+        ledger = self._world.topology
+        for name in flavors if ledger is not None else ():
+            suitable = suits_topology(self._world, self._spec, pod_set, name)
+            if suitable and ledger is not None and not self._has_domains(pod_set, name, idle=True):
+                yield domains_short(ledger, self._places_on(pod_set, name), idle=True)
+
+    def _as_domains_see_it(
+        self, pod_set: PodSet, flavor: str, flavors: dict[str, Assigned], rating: Rating
+    ) -> tuple[dict[str, Assigned], Rating]:
+        """A flavor that has the quota, and no room in its domains: somebody has to make way there, if anybody can."""
+        if rating.mode == NO_FIT or self._has_domains(pod_set, flavor):
+            return flavors, rating
+        if not self._has_domains(pod_set, flavor, idle=True):
+            return {}, Rating(NO_FIT)
+        if rating.mode < FIT:
+            return flavors, rating
+        amounts = {name: self._count * units for name, units in pod_requests(pod_set.template.spec).items()}
+        places = self._places_on(pod_set, flavor)
+        found = (self._simulate((flavor, name), amounts.get(name, 0), places).mode for name in flavors)
+        rating = rating._replace(mode=min(found, default=rating.mode))
+        return {
+            name: Assigned(flavor, item.rating._replace(mode=rating.mode)) for name, item in flavors.items()
+        }, rating
+
     def _fits(self, key: FlavorResource, amount: int) -> Rating:
         queue = self._queue
         if amount > queue.most(key):
@@ -243,7 +218,7 @@ class FlavorAssigner:
         if amount <= max(0, queue.available(key)):
             return Rating(FIT, level, level > 0)
         if amount <= queue.quota(key).nominal or may_reclaim or self._borrows_while_preempting():
-            return self._simulate(key, amount)
+            return self._simulate(key, amount, ())
         return Rating(NO_FIT)
 
     def _borrows_while_preempting(self) -> bool:

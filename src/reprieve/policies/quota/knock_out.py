@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any, Generic, Protocol, TypeVar
 
 from reprieve.engine.quota_tree import Amounts, FlavorResource, QuotaNode
-from reprieve.policies.quota.flavors import Assignment
+from reprieve.policies.quota.assignments import Assignment
 from reprieve.policies.quota.workloads import WorkloadFacts
 
 Place = tuple[Any, ...]
@@ -40,7 +40,7 @@ class KnockOuts(Generic[One]):
         self._came = 0
         self._heads: dict[QuotaNode, list[tuple[Place, int]]] = {}
         """Of each queue, in order: a heap."""
-        self._rounds: dict[QuotaNode, _Round] = {}
+        self._rounds: dict[QuotaNode, _KnockOutRound] = {}
 
     def add(self, one: One) -> None:
         self._came += 1
@@ -74,7 +74,7 @@ class KnockOuts(Generic[One]):
     def _compete_again(self, queue: QuotaNode) -> None:
         node = queue
         while node.parent is not None:
-            self._rounds.setdefault(node.parent, _Round()).again.add(node)
+            self._rounds.setdefault(node.parent, _KnockOutRound()).again.add(node)
             node = node.parent
 
     def _winner(self, node: QuotaNode) -> int | None:
@@ -93,7 +93,7 @@ class KnockOuts(Generic[One]):
         return this.winner()
 
 
-class _Round:
+class _KnockOutRound:
     """Who won below each child of a cohort: a heap in which a later entry of a child makes earlier ones void."""
 
     def __init__(self) -> None:

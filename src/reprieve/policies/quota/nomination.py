@@ -3,19 +3,11 @@
 from collections.abc import Callable
 
 from reprieve.engine.quota_tree import FlavorResource
+from reprieve.policies.quota.assignments import FIT, NO_CANDIDATES, NO_FIT, PREEMPT, RECLAIM, FlavorDemand, Rating
 from reprieve.policies.quota.first_flavor import FirstFlavor
-from reprieve.policies.quota.flavors import (
-    FIT,
-    NO_CANDIDATES,
-    NO_FIT,
-    PREEMPT,
-    RECLAIM,
-    FlavorAssigner,
-    FlavorDemand,
-    Rating,
-    lowest_subtree,
-)
+from reprieve.policies.quota.flavors import FlavorAssigner, lowest_subtree
 from reprieve.policies.quota.search import Found, Without
+from reprieve.policies.quota.topology_domains import PlaceRequest
 from reprieve.policies.quota.topology_requests import with_topology
 from reprieve.policies.quota.view import Nomination, Sizes, WorkloadView
 
@@ -36,7 +28,7 @@ class Nominator:
         made = FirstFlavor if view.quota.settings.quota.as_written else FlavorAssigner
         assigner = made(view.quota, view.facts, view.queue, self._simulate)
         whole = self._assign(assigner, sizes)
-        if _possible(whole) or not self._may_be_smaller(sizes) or not view.gate("PartialAdmission"):
+        if possible(whole) or not self._may_be_smaller(sizes) or not view.gate("PartialAdmission"):
             return whole
         return self._smaller(assigner, sizes, whole)
 
@@ -55,10 +47,10 @@ class Nominator:
             self._last = self._search(self._view, domain)
         return self._last
 
-    def _simulate(self, key: FlavorResource, amount: int) -> Rating:
-        """What a preemption for one flavor and resource would be."""
+    def _simulate(self, key: FlavorResource, amount: int, places: tuple[PlaceRequest, ...]) -> Rating:
+        """What a preemption for one flavor and resource, or for these places, would be."""
         queue = self._view.queue
-        victims = self._find(FlavorDemand({key: amount}, frozenset([key]))).victims
+        victims = self._find(FlavorDemand({key: amount}, frozenset([key]), places)).victims
         if not victims:
             return Rating(NO_CANDIDATES, lowest_subtree(queue, key, amount)[0], amount > queue.quota(key).nominal)
         own = any(item.facts.queue is queue for item in victims)
@@ -91,7 +83,7 @@ class Nominator:
             middle = (low + high) // 2
             counts = {name: size - deltas.get(name, 0) * middle // total for name, size in sizes.items()}
             tried = self._assign(assigner, counts)
-            if _possible(tried):
+            if possible(tried):
                 best, high = tried, middle - 1
             else:
                 low = middle + 1
@@ -99,5 +91,6 @@ class Nominator:
         return best or (whole._replace(found=tried.found) if whole.found and tried.found else whole)
 
 
-def _possible(nomination: Nomination) -> bool:
+def possible(nomination: Nomination) -> bool:
+    """Whether it fits, or somebody could make way for it."""
     return nomination.assignment.mode == FIT or bool(nomination.found and nomination.found.victims)

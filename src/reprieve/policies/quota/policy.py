@@ -20,26 +20,29 @@ from typing import Any
 from reprieve import texts
 from reprieve.engine.claims import Claim, Protected, WorkloadsStay
 from reprieve.engine.explanation import Judged, Told
+from reprieve.engine.linear_model import LinearModel
 from reprieve.engine.offers import HeldBack, Offer, OfferList, Placed
 from reprieve.engine.plan import Remark, Victim
-from reprieve.engine.preemption import BasePolicy
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.engine.reasons import Because, NobodyAsked, NoFlavor, QuotaTaken, Reason
 from reprieve.manifests.kueue_annotations import boost, ends_when_preempted
+from reprieve.policies.improving import ImprovingPolicy
 from reprieve.policies.quota import classical, fair_sharing
+from reprieve.policies.quota.alternatives import models
+from reprieve.policies.quota.assignments import FIT, NO_FIT, FlavorDemand, Forced
 from reprieve.policies.quota.candidates import Reach
 from reprieve.policies.quota.claims import quota_short
 from reprieve.policies.quota.fair_rules import FairRules
-from reprieve.policies.quota.flavors import FIT, NO_FIT, FlavorDemand, Forced
-from reprieve.policies.quota.nomination import Nominator
-from reprieve.policies.quota.search import Candidate, Found, Rules, Without
+from reprieve.policies.quota.rules import ClassicalRules
+from reprieve.policies.quota.search import Candidate, Rules, Without
+from reprieve.policies.quota.searching import Searches
 from reprieve.policies.quota.topology_requests import topology_short
 from reprieve.policies.quota.view import Nomination, PendingWorkload, WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
 
-class QuotaPolicy(BasePolicy):
+class QuotaPolicy(ImprovingPolicy):
     """Decides for quota workloads over one world."""
 
     name = "quota"
@@ -59,11 +62,13 @@ class QuotaPolicy(BasePolicy):
             view.nominate(self.nominate(view))
         if view.assignment.mode != FIT or not self._may_take(view) or self._blocked(view):
             return None
-        message = texts.quota.quota_fits(view.unit, view.queue.name, _flavors(view))
+        places = [domain for placed in view.placed.values() for domain in placed.domains]
+        message = texts.quota.quota_fits(view.unit, view.queue.name, _flavors(view), places)
         return Placed(message, view.assignment.demand.name, terms=view.terms(takes=True))
 
     def nominate(self, view: WorkloadView) -> Nomination:
-        found = Nominator(view, self._find).nominate()
+        steps = 0 if self._to_the_letter else super().search_steps()
+        found = Searches(self.rules, steps).nominate(view)
         if found.found is not None and not found.found.victims:
             # Said of the tree that it was nominated over, and not of what earlier heads took of it since.
             demand = found.assignment.demand
@@ -146,11 +151,18 @@ class QuotaPolicy(BasePolicy):
         view.refusal = self._refusal(view)
         return OfferList() if view.refusal is not None else OfferList([_offer(view, domain)])
 
-    def _find(self, view: WorkloadView, domain: FlavorDemand) -> Found:
-        rules = self.rules(view, domain)
-        if isinstance(rules, FairRules):
-            return fair_sharing.search(view, domain, rules)
-        return classical.search(view, domain, rules)
+    @property
+    def _to_the_letter(self) -> bool:
+        """Whoever wants KEP-83 as it was written wants its order, too, unless they say otherwise."""
+        return self.settings.quota.design == "KEP-83" and self.settings.search is None
+
+    def search_steps(self) -> int:
+        """What costs less has been found when flavors were rated."""
+        return 0
+
+    def models(self, view: WorkloadView) -> Iterator[LinearModel]:
+        if view.found is not None and isinstance(view.found.rules, ClassicalRules) and view.found.domain.contested:
+            yield from models(view, view.found, view.found.rules)
 
     def protection(self, view: WorkloadView, domain: FlavorDemand) -> Callable[[WorkloadFacts], Reason | None]:
         """What protects workloads from this one in a domain, before anybody has left."""
@@ -215,9 +227,11 @@ class QuotaPolicy(BasePolicy):
         """Gates that are off and would have been of use to a workload that is not admitted."""
         if told.outcome == "Fits":
             return []
+        less = view.found.improved if view.found is not None and told.outcome == "Preempt" else None
         if more := boost(view.facts.workload.metadata.annotations):
             view.gate("PriorityBoost", str(more))
-        return list(map(texts.remarks.gate_off, view.off.values()))
+        said = [] if less is None else [self.improved(less)]
+        return [*said, *map(texts.remarks.gate_off, view.off.values())]
 
     def _taken(self, view: WorkloadView) -> str:
         """Why there is not enough left."""
@@ -234,14 +248,19 @@ class QuotaPolicy(BasePolicy):
         for name, workloads in self.quota.admitted.items():
             if self.quota.queues[name].root is view.queue.root:
                 for facts in workloads:
-                    reason = view.found.protection(facts) if view.found is not None else None
-                    yield Judged(facts.unit, name, reason, domain)
+                    yield Judged(facts.unit, name, _protection(view, facts), domain)
 
     def stamp(self, view: WorkloadView) -> object:  # noqa: ARG002 - one world for all
         return self.quota.world.version
 
     def fingerprint(self) -> str:
         return self.quota.fingerprint() if self.settings.validate else ""
+
+
+def _protection(view: WorkloadView, facts: WorkloadFacts) -> Reason | None:
+    if view.found is None:
+        return None
+    return view.earlier.reason(facts, view.found.protection(facts), view.found.domain.contested)
 
 
 def _offer(view: WorkloadView, domain: FlavorDemand) -> Offer:

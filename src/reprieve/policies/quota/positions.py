@@ -10,7 +10,7 @@ from reprieve.policies.quota.workloads import WorkloadFacts, head_order
 from reprieve.policies.quota.world import QuotaWorld
 
 
-class Position(NamedTuple):
+class PlaceInLine(NamedTuple):
     """How many stand before a workload."""
 
     facts: WorkloadFacts
@@ -18,14 +18,14 @@ class Position(NamedTuple):
     in_local_queue: int
 
 
-def positions(quota: QuotaWorld, cluster_queue: str) -> Iterator[Position]:
+def positions(quota: QuotaWorld, cluster_queue: str) -> Iterator[PlaceInLine]:
     """All who wait in a ClusterQueue, the first one first; those of one that admits nobody keep their order."""
     waiting = quota.waiting.get(cluster_queue, [])
     shut = [facts for facts in quota.stranded if _waits_for(quota, facts) == cluster_queue]
     before: Counter[tuple[str, str]] = Counter()
     for index, facts in enumerate(chain(waiting, sorted(shut, key=head_order))):
         local = facts.workload.namespace, facts.workload.spec.queue_name
-        yield Position(facts, index, before[local])
+        yield PlaceInLine(facts, index, before[local])
         before[local] += 1
 
 

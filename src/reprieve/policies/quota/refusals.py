@@ -5,7 +5,7 @@ It saves work and decides nothing: what is remembered is what a search would fin
 
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.model.names import UnitName
-from reprieve.policies.quota.flavors import Assignment
+from reprieve.policies.quota.assignments import Assignment
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
@@ -30,6 +30,10 @@ class Refusals:
         if len(self._known) >= _MOST:
             self._known.clear()
         self._known[facts.unit] = _circumstances(quota, facts), facts.queue, assignment
+
+    def forget(self, unit: UnitName) -> None:
+        """It has not been told: the next cycle decides for it again."""
+        self._known.pop(unit, None)
 
 
 def _circumstances(quota: QuotaWorld, facts: WorkloadFacts) -> tuple[object, ...]:

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reprieve.engine.improvement import Improved
 from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import Reason
+from reprieve.policies.quota.assignments import FlavorDemand
 from reprieve.policies.quota.fair_rules import FairRules
-from reprieve.policies.quota.flavors import FlavorDemand
 from reprieve.policies.quota.rules import ClassicalRules
 from reprieve.policies.quota.topology import TopologyLedger
 from reprieve.policies.quota.workloads import WorkloadFacts
@@ -29,7 +30,7 @@ class Candidate(NamedTuple):
     """What protects it where the preemptor borrows."""
 
 
-class Asked:
+class RulesSaid:
     """What the rules said in one search, when they were asked: with others gone by then."""
 
     __slots__ = ("counted", "nodes", "said")
@@ -59,7 +60,9 @@ class Found(NamedTuple):
     domain: FlavorDemand
     rules: Rules
     victims: list[Candidate]
-    asked: Asked
+    asked: RulesSaid
+    improved: Improved | None = None
+    """What the design's own order came to, where less was found."""
 
     def protection(self, unit: WorkloadFacts) -> Reason | None:
         """What protected a workload in this search; None: it was removed, or never reached."""

@@ -2,7 +2,8 @@
 
 1. A node counts where it is ready, schedulable, has the labels of the flavor and all levels of its topology.
 2. Pods on nodes that are no pods of a workload with a topology assignment take what they ask for where they are.
-3. Workloads with an assignment take what their pods ask for in the domains that it names, whether the pods run or not.
+3. Workloads with an assignment take what their pods ask for in the domains that it names, whether the pods run or not;
+   but for pods that have done their work and give their quota back (status.reclaimablePods): where they were is free.
 
 Quota says how much; this says where. It is a ledger like the quota tree: workloads are taken out of it and given back
 in the same search. Where no flavor has a topology there is none, and nobody asks.
@@ -15,8 +16,16 @@ from typing import NamedTuple
 
 from reprieve.manifests.core import Node
 from reprieve.manifests.kueue import QuotaWorkload, ResourceFlavor
-from reprieve.manifests.kueue_topology import TAS_LABEL, Domain, Topology
+from reprieve.manifests.kueue_topology import (
+    POD_SET_LABEL,
+    TAS_LABEL,
+    WORKLOAD_ANNOTATION,
+    Domain,
+    Topology,
+    TopologyAssignment,
+)
 from reprieve.manifests.pods import Pod, pod_slots
+from reprieve.model.names import Key
 from reprieve.policies.quota.topology_domains import FlavorTopology, Ints, PlaceRequest, Taken
 from reprieve.world import Change, PodFacts, World
 
@@ -24,7 +33,7 @@ Frees = Mapping[str, Ints]
 """What is free in the leaves of each flavor, in some state."""
 
 
-class Place(NamedTuple):
+class DomainPlace(NamedTuple):
     """Pods of one pod set in one domain."""
 
     flavor: str
@@ -33,7 +42,7 @@ class Place(NamedTuple):
     pods: int
 
 
-class Placed(NamedTuple):
+class PlacedPods(NamedTuple):
     """Where the pods of a pod set go."""
 
     flavor: str
@@ -41,7 +50,7 @@ class Placed(NamedTuple):
     domains: list[Domain]
 
 
-Places = tuple[Place, ...]
+Places = tuple[DomainPlace, ...]
 
 
 class TopologyLedger:
@@ -57,8 +66,11 @@ class TopologyLedger:
         self._residents: Counter[Places] = Counter()
         self._others: dict[str, Counter[str]] = {}
         """What pods without an assignment take, by node."""
+        self._done: dict[Key, dict[Key, PodFacts]] = {}
+        """Pods that have succeeded, by the workload that they are of."""
         for facts in world.pods.values():
             self._note(facts, 1)
+            self._note_done(facts)
         self.version = 0
         """Another one whenever anything is free that was not, or the other way round."""
         self._build()
@@ -85,6 +97,7 @@ class TopologyLedger:
         if change.kind is Node and _as_counted(change.old) != _as_counted(change.new):
             self._build()
         elif change.kind is Pod:
+            self._note_done(change.new)
             old, new = _counted(change.old), _counted(change.new)
             if old != new:
                 for facts, times in ((change.old, -1), (change.new, 1)):
@@ -98,6 +111,10 @@ class TopologyLedger:
             taken = self._others.setdefault(facts.node, Counter())
             for name, amount in facts.requests.items():
                 taken[name] += times * amount
+
+    def _note_done(self, facts: PodFacts | None) -> None:
+        if facts is not None and (workload := done_for(facts)) is not None:
+            self._done.setdefault(workload, {})[facts.key] = facts
 
     def _take(self, node: str, amounts: Mapping[str, int], times: int) -> None:
         for flavor in self.flavors.values():
@@ -117,9 +134,26 @@ class TopologyLedger:
             flavor = next((name for name in item.flavors.values() if name in self._kinds), "")
             if item.topology_assignment is not None and flavor and item.name in pod_sets:
                 each = pod_slots(pod_sets[item.name].template.spec)
-                domains = item.topology_assignment.all_domains()
-                found += [Place(flavor, values, each, pods) for values, pods in domains]
+                domains = self._without_done(workload, item.name, item.topology_assignment)
+                found += [DomainPlace(flavor, values, each, pods) for values, pods in domains if pods]
         return tuple(found)
+
+    def _without_done(self, workload: QuotaWorkload, pod_set: str, assignment: TopologyAssignment) -> list[Domain]:
+        """The domains of an assignment, without the pods that have given their quota back and are known to have been
+        there."""
+        domains = assignment.all_domains()
+        left = sum(item.count for item in workload.status.reclaimable_pods if item.name == pod_set)
+        if not left:
+            return domains
+        pods = self._done.get((workload.namespace, workload.name), {}).values()
+        of_set = [facts.pod for facts in pods if facts.pod.metadata.labels.get(POD_SET_LABEL) == pod_set]
+        were = Counter(tuple(pod.spec.node_selector.get(level, "") for level in assignment.levels) for pod in of_set)
+        found = []
+        for values, count in domains:
+            gone = min(count, left, were[values])
+            left -= gone
+            found.append((values, count - gone))
+        return found
 
     def settle(self, places: Places, times: int) -> None:
         """A workload is there from now on, or no more."""
@@ -129,7 +163,7 @@ class TopologyLedger:
         self.move(places, -times)
         self.version += 1
 
-    def move(self, places: Iterable[Place], times: int, frees: Frees | None = None) -> None:
+    def move(self, places: Iterable[DomainPlace], times: int, frees: Frees | None = None) -> None:
         """Give back (1) or take (-1) what workloads take; in the ledger itself, or in another state of it."""
         for flavor, values, each, pods in places:
             topology = self.flavors.get(flavor)
@@ -152,13 +186,13 @@ class TopologyLedger:
         with self._placed(before, frees) as placed:
             return placed is not None and self._most(last, frees) >= last.pods
 
-    def place(self, requests: tuple[PlaceRequest, ...], frees: Frees | None = None) -> dict[str, Placed] | None:
+    def place(self, requests: tuple[PlaceRequest, ...], frees: Frees | None = None) -> dict[str, PlacedPods] | None:
         """Where the pods of each pod set go, one pod set after the other; None where one cannot have what it wishes."""
         with self._placed(requests, frees) as placed:
             if placed is None:
                 return None
             return {
-                request.pod_set: Placed(request.flavor, *self.flavors[request.flavor].named(taken))
+                request.pod_set: PlacedPods(request.flavor, *self.flavors[request.flavor].named(taken))
                 for request, taken in zip(requests, placed, strict=True)
             }
 
@@ -211,6 +245,15 @@ class TopologyLedger:
 
     def fingerprint(self) -> list[tuple[str, bytes]]:
         return [(name, flavor.free.tobytes()) for name, flavor in sorted(self.flavors.items())]
+
+
+def done_for(facts: PodFacts) -> Key | None:
+    """The workload that a pod has done its work for, on a topology."""
+    metadata = facts.pod.metadata
+    if facts.pod.status.phase != "Succeeded" or TAS_LABEL not in metadata.labels:
+        return None
+    name = metadata.annotations.get(WORKLOAD_ANNOTATION)
+    return (metadata.namespace, name) if name else None
 
 
 def _counted(facts: PodFacts | None) -> tuple[object, ...] | None:

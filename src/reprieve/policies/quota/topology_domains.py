@@ -7,6 +7,9 @@
 4. Unconstrained: into leaves, wherever they are, the fullest first; into one where one holds all of them.
 5. Inside a domain, and where it takes several: those that hold most come first; the last one is again the one that
    holds fewest of those that hold the rest. So few domains are used, and what is left is in one piece.
+6. Slices are never torn: a domain of their level holds as many whole ones as it has pods for, a larger one those of its
+   parts, and whole slices are what is placed down to that level; below it, pods. What cannot be divided into slices
+   does not fit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,6 +46,9 @@ class PlaceRequest(NamedTuple):
     spec: PodSpec
     says: bytes
     """What its pods say about nodes, to tell such apart."""
+    size: int = 1
+    """How many pods stay together in one domain of `slice_level`; one: nobody has to."""
+    slice_level: int = 0
 
 
 class FlavorTopology:
@@ -69,6 +75,8 @@ class FlavorTopology:
         self._nodes = {self._leaf_of[node.name]: node for node, _ in placed} if self.by_host else {}
         self._reach: dict[bytes, npt.NDArray[np.bool_]] = {}
         self._domains = [_numbers(self.leaves, depth) for depth in range(1, len(self.levels) + 1)]
+        self._firsts = [np.unique(numbers, return_index=True)[1] for numbers in self._domains]
+        """Of each level, the first leaf of each of its domains."""
 
     def _values(self, node: Node) -> tuple[str, ...] | None:
         """Where a node is; None: pods of the flavor are not sent there."""
@@ -116,40 +124,56 @@ class FlavorTopology:
         counts = self.counts(request, free)
         if not len(counts):
             return 0
-        sums = self._sums(counts, request.level) if request.wish == "required" else counts.sum(keepdims=True)
-        return int(min(sums.max(), request.pods))
+        held = self._held(request, counts, request.level if request.wish == "required" else 0)
+        most = held.max() if request.wish == "required" else held.sum()
+        return int(min(most, request.pods // request.size)) * request.size
 
     def place(self, request: PlaceRequest, free: Ints) -> Taken | None:
         """Leaves, and how many pods go to each; None where it cannot have what it wishes."""
         counts = self.counts(request, free)
-        if not len(counts):
+        if not len(counts) or request.pods % request.size:
             return None
-        if request.wish == "unconstrained":
-            return _fullest_first(list(enumerate(counts.tolist())), request.pods)
         level, taken = self._level(request, counts)
         while taken is not None and level < len(self.levels) - 1:
+            if request.size > 1 and level == request.slice_level:
+                taken = [(domain, number * request.size) for domain, number in taken]
             level += 1
-            held = self._sums(counts, level).tolist()
+            held = self._held(request, counts, level).tolist()
             taken = [
                 part
-                for domain, pods in taken
-                for part in _largest_first([(one, held[one]) for one in self._inside(level - 1, domain)], pods) or ()
+                for domain, number in taken
+                for part in _largest_first([(one, held[one]) for one in self._inside(level - 1, domain)], number) or ()
             ]
+        if taken is not None and request.size > 1 and level == request.slice_level:
+            taken = [(domain, number * request.size) for domain, number in taken]
         return sorted(taken) if taken is not None else None
 
     def _level(self, request: PlaceRequest, counts: Ints) -> tuple[int, Taken | None]:
-        """The level at which one domain holds all, and that domain; at the highest, if need be, several."""
-        level = request.level
+        """The level at which one domain holds all, and that domain; at the highest, if need be, several. Of slices, as
+        of pods, wherever they go: of the domains that they stay together in."""
+        level, number = request.level, request.pods // request.size
+        if request.wish == "unconstrained":
+            level = request.slice_level if request.size > 1 else len(self.levels) - 1
+            return level, _fullest_first(list(enumerate(self._held(request, counts, level).tolist())), number)
         while True:
-            held = list(enumerate(self._sums(counts, level).tolist()))
-            whole = _best(held, request.pods)
+            held = list(enumerate(self._held(request, counts, level).tolist()))
+            whole = _best(held, number)
             if whole is not None:
-                return level, [(whole, request.pods)]
+                return level, [(whole, number)]
             if request.wish == "required":
                 return level, None
             if level == 0:
-                return level, _largest_first(held, request.pods)
+                return level, _largest_first(held, number)
             level -= 1
+
+    def _held(self, request: PlaceRequest, counts: Ints, level: int) -> Ints:
+        """What the domains of a level hold: slices down to their own level, below it, or without any, pods."""
+        if request.size == 1 or level > request.slice_level:
+            return self._sums(counts, level)
+        slices = self._sums(counts, request.slice_level) // request.size
+        above: Ints = np.zeros(int(self._domains[level][-1]) + 1, dtype=np.int64)
+        np.add.at(above, self._domains[level][self._firsts[request.slice_level]], slices)
+        return above
 
     def _sums(self, counts: Ints, level: int) -> Ints:
         numbers = self._domains[level]

@@ -6,15 +6,13 @@ there; where they would have none without any other workload, they do not fit at
 
 from collections.abc import Iterator
 
-import msgspec
-
 from reprieve.engine.claims import TopologyShort
 from reprieve.manifests.kueue import PodSet
-from reprieve.manifests.pods import pod_slots
-from reprieve.policies.quota.flavors import FIT, NO_FIT, PREEMPT, Assigned, Assignment, PodSetFlavors
+from reprieve.policies.quota.assignments import FIT, NO_FIT, PREEMPT, Assigned, Assignment, PodSetFlavors
 from reprieve.policies.quota.topology import TopologyLedger
+from reprieve.policies.quota.topology_claims import domains_short
 from reprieve.policies.quota.topology_domains import PlaceRequest
-from reprieve.policies.quota.topology_wishes import asked_by
+from reprieve.policies.quota.topology_wishes import place_request
 from reprieve.policies.quota.world import QuotaWorld
 
 
@@ -27,7 +25,7 @@ def with_topology(quota: QuotaWorld, pod_sets: tuple[PodSet, ...], assignment: A
     if not places:
         return assignment
     if not ledger.fits_idle(places):
-        return Assignment([], [_short(ledger, *ledger.shortest(places, idle=True), idle=True)])
+        return Assignment([], [domains_short(ledger, places, idle=True)])
     if assignment.mode == FIT and not ledger.fits(places):
         asking = {place.pod_set for place in places}
         assignment = Assignment([_contested(group) if group.name in asking else group for group in assignment.pod_sets])
@@ -38,15 +36,8 @@ def with_topology(quota: QuotaWorld, pod_sets: tuple[PodSet, ...], assignment: A
 def _requests(ledger: TopologyLedger, pod_sets: dict[str, PodSet], assignment: Assignment) -> Iterator[PlaceRequest]:
     for group in assignment.pod_sets:
         flavor = next((item.flavor for item in group.flavors.values() if item.flavor in ledger), "")
-        pod_set = pod_sets[group.name]
-        wish, level = asked_by(pod_set) or ("unconstrained", "")
         if flavor and group.size:
-            spec, levels = pod_set.template.spec, ledger.levels(flavor)
-            affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-            says = msgspec.msgpack.encode((spec.tolerations, sorted(spec.node_selector.items()), affinity))
-            at = levels.index(level) if level else len(levels) - 1
-            each = tuple(sorted(pod_slots(spec).items()))
-            yield PlaceRequest(group.name, flavor, wish, at, group.size, each, spec, says)
+            yield place_request(ledger, pod_sets[group.name], flavor, group.size)
 
 
 def _contested(group: PodSetFlavors) -> PodSetFlavors:
@@ -58,16 +49,9 @@ def _contested(group: PodSetFlavors) -> PodSetFlavors:
     return group._replace(flavors=flavors)
 
 
-def _short(ledger: TopologyLedger, request: PlaceRequest, most: int, *, idle: bool) -> TopologyShort:
-    level = ledger.levels(request.flavor)[request.level] if request.wish == "required" else ""
-    return TopologyShort(
-        flavor=request.flavor, pod_set=request.pod_set, level=level, needed=request.pods, most=most, idle=idle
-    )
-
-
 def topology_short(quota: QuotaWorld, places: tuple[PlaceRequest, ...]) -> list[TopologyShort]:
     """Why there is no place for it now, where that is so."""
     ledger = quota.topology
     if ledger is None or not places or ledger.fits(places):
         return []
-    return [_short(ledger, *ledger.shortest(places), idle=False)]
+    return [domains_short(ledger, places)]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from reprieve.policies.quota.topology import Place, Placed, TopologyLedger
+from reprieve.policies.quota.topology import DomainPlace, PlacedPods, TopologyLedger
 from reprieve.policies.quota.topology_domains import Ints, PlaceRequest
 from reprieve.policies.quota.workloads import WorkloadFacts
 
@@ -21,12 +21,12 @@ class EarlierPlaces:
     """What is left of topologies in one cycle."""
 
     def __init__(self) -> None:
-        self._admitted: list[Place] = []
-        self._promised: list[Place] = []
+        self._admitted: list[DomainPlace] = []
+        self._promised: list[DomainPlace] = []
         """Of those who wait for victims."""
         self._gone: dict[WorkloadFacts, None] = {}
 
-    def place(self, ledger: TopologyLedger | None, requests: Requests) -> dict[str, Placed] | None:
+    def place(self, ledger: TopologyLedger | None, requests: Requests) -> dict[str, PlacedPods] | None:
         """Where it goes at once."""
         if ledger is None or not requests:
             return {}
@@ -45,7 +45,7 @@ class EarlierPlaces:
         ledger: TopologyLedger | None,
         requests: Requests,
         gone: Iterable[WorkloadFacts],
-        placed: Mapping[str, Placed] | None,
+        placed: Mapping[str, PlacedPods] | None,
     ) -> None:
         """A head has its places; or, where it has none yet, will have some once these are gone."""
         if ledger is None or not requests:
@@ -56,7 +56,7 @@ class EarlierPlaces:
         self._gone |= dict.fromkeys(gone)
         each = {request.pod_set: dict(request.each) for request in requests}
         for name, (flavor, _, domains) in found.items():
-            taker += [Place(flavor, values, each[name], pods) for values, pods in domains]
+            taker += [DomainPlace(flavor, values, each[name], pods) for values, pods in domains]
 
     @contextmanager
     def applied(self, ledger: TopologyLedger | None, already: Iterable[WorkloadFacts]) -> Iterator[None]:

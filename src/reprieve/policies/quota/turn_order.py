@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from reprieve.engine.quota_tree import QuotaNode
-from reprieve.policies.quota.flavors import NO_CANDIDATES, Assignment
+from reprieve.policies.quota.assignments import NO_CANDIDATES, Assignment
 from reprieve.policies.quota.knock_out import KnockOuts
 from reprieve.policies.quota.view import WorkloadView
 from reprieve.policies.quota.workloads import WorkloadFacts
@@ -34,7 +34,7 @@ class Contender(NamedTuple):
 Rank = tuple[object, ...]
 
 
-class TurnOrder:
+class TurnsOfHeads:
     """One contender after the other; more may come meanwhile."""
 
     def __init__(self, promised: Mapping[QuotaNode, int], *, fair: bool) -> None:

@@ -11,11 +11,11 @@ from reprieve.engine.reasons import GateOff
 from reprieve.manifests.kueue import ClusterQueueSpec
 from reprieve.model.names import UnitName
 from reprieve.policies.quota.annotations import Wait, wait_of
+from reprieve.policies.quota.assignments import Assignment, Forced
 from reprieve.policies.quota.earlier_heads import EarlierHeads
-from reprieve.policies.quota.flavors import Assignment, Forced
 from reprieve.policies.quota.repetition import Preempted, preempted_by
 from reprieve.policies.quota.search import Found
-from reprieve.policies.quota.topology import Placed
+from reprieve.policies.quota.topology import PlacedPods
 from reprieve.policies.quota.workloads import WorkloadFacts
 from reprieve.policies.quota.world import QuotaWorld
 
@@ -61,7 +61,7 @@ class Terms(NamedTuple):
     """The victims, and those who leave already."""
     takes: bool = False
     """Whether it has its quota, or will have it once they are gone: later heads of its cycle do not get it."""
-    placed: Mapping[str, Placed] = {}
+    placed: Mapping[str, PlacedPods] = {}
     """Where the pods of each pod set go, if it is admitted on a topology."""
     preempted: Preempted = Preempted()
     """Whom it has then preempted in other queues."""
@@ -93,7 +93,7 @@ class WorkloadView:
         self.off: dict[str, GateOff] = {}
         """What it did not get because a feature gate is off, by gate."""
         self.nominated = False
-        self.placed: Mapping[str, Placed] = {}
+        self.placed: Mapping[str, PlacedPods] = {}
         self.short: list[Claim] = []
         """What it lacks, where nobody could make way."""
         self.found: Found | None = None

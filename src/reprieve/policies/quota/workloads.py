@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reprieve.engine.holds import hold_of
+from reprieve.engine.lost_work import disruption_cost
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
 from reprieve.manifests.kueue_annotations import Milestones
@@ -13,7 +14,6 @@ from reprieve.manifests.meta import Condition, find_condition
 from reprieve.manifests.pods import pod_requests
 from reprieve.model.names import unit_name
 from reprieve.model.resources import Resources
-from reprieve.policies.quota.annotations import disruption_cost
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION, hash_of
 from reprieve.policies.quota.topology import Places, TopologyLedger
 from reprieve.texts import quota as texts
@@ -200,6 +200,7 @@ class CandidateOrder:
         self.kept = self.lasting and keeps
         """Whether lists are kept in it."""
         self.by_priority = self._criteria[:1] == ("ByLowestPriority",)
+        self.cheapest_first = self._criteria[:2] == ("ByLowestPriority", "ByLowestRuntime")
 
     def __call__(self, facts: WorkloadFacts) -> Order:
         if not self.kept:

@@ -2,7 +2,6 @@
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
 from hashlib import sha256
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -10,23 +9,24 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reprieve.configuration import Settings
-from reprieve.engine.quota_tree import FlavorQuota, FlavorResource, QuotaNode, link, settle
+from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
-from reprieve.manifests.kueue_annotations import boost, cost_milestones
 from reprieve.manifests.kueue_topology import Topology
-from reprieve.manifests.limits import LimitRange, RuntimeClass, UnsaidRequests
+from reprieve.manifests.limits import LimitRange, RuntimeClass
 from reprieve.manifests.meta import find_condition, is_true
+from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key, UnitName
-from reprieve.model.resources import CPU, Quantity
 from reprieve.policies.quota.census import Census
-from reprieve.policies.quota.queue_specs import as_written, default_costs
+from reprieve.policies.quota.queue_specs import as_written
 from reprieve.policies.quota.repetition import hash_of
 from reprieve.policies.quota.rules import LongRunners
-from reprieve.policies.quota.topology import TopologyLedger
-from reprieve.policies.quota.workloads import CHECKED, NOT_READY, CandidateOrder, WorkloadFacts, backs_off, head_order
-from reprieve.world import NEVER, World, microseconds
+from reprieve.policies.quota.topology import TopologyLedger, done_for
+from reprieve.policies.quota.tree import plant
+from reprieve.policies.quota.workload_facts import WorkloadReader
+from reprieve.policies.quota.workloads import CandidateOrder, WorkloadFacts, backs_off, head_order
+from reprieve.world import NEVER, Change, World, microseconds
 
 _DIGESTS = 2**64
 _STRUCTURE = (
@@ -76,6 +76,7 @@ class QuotaWorld:
         for change in changes:
             if self.topology is not None:
                 self.topology.follow(change)
+                self._free_places(change)
             if change.kind is kueue.QuotaWorkload:
                 if change.old is not None:
                     self._withdraw(change.key)
@@ -86,11 +87,9 @@ class QuotaWorld:
 
     def _rebuild(self) -> None:
         world = self.world
-        self.specs: dict[str, kueue.ClusterQueueSpec] = {}
-        self.queues: dict[str, QuotaNode] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {item.name: item for item in world.all(kueue.ResourceFlavor)}
         self.checks: dict[str, kueue.AdmissionCheck] = {item.name: item for item in world.all(kueue.AdmissionCheck)}
-        self._unsaid = UnsaidRequests(world.all(LimitRange), world.all(RuntimeClass))
+        self._reader = WorkloadReader(world, self.settings)
         self._stamps: dict[QuotaNode, int] = {}
         self._members: dict[QuotaNode, int] = {}
         """A digest of who is in each tree, be it admitted or not: a sum, which follows as they come and go."""
@@ -100,8 +99,8 @@ class QuotaWorld:
         asking = any(flavor.spec.topology_name for flavor in self.flavors.values())
         self.topology = TopologyLedger(world, self.flavors, self._topologies) if asking else None
         """Where the pods of flavors with a topology have room; None: no flavor has one."""
-        self._costs = default_costs(world)
-        self._plant()
+        self.queues = plant(world)
+        self.specs = {queue.name: self._spec(queue.spec) for queue in world.all(kueue.ClusterQueue)}
         self.closed = {queue.name for queue in world.all(kueue.ClusterQueue) if not self._open(queue)}
         """Queues that are deleted or stopped, or name a flavor or a check that is not there: they admit nobody and give
         nobody."""
@@ -114,22 +113,18 @@ class QuotaWorld:
             self._place(workload)
         self._version = world.version
 
+    def _free_places(self, change: Change) -> None:
+        """A pod has done its work: where it was may be free now, if its workload has said so already."""
+        key = done_for(change.new) if change.kind is Pod and change.new is not None else None
+        facts = self.find(key) if key is not None else None
+        if facts is not None and facts.workload.status.reclaimable_pods:
+            self._withdraw(facts.key)
+            self._place(facts.workload)
+
     # The tree
 
-    def _plant(self) -> None:
-        cohorts: dict[str, QuotaNode] = {}
-        objects = {cohort.name: cohort for cohort in self.world.all(kueue.Cohort)}
-        for queue in sorted(self.world.all(kueue.ClusterQueue), key=_name):
-            node = QuotaNode(queue.name, queue=True, weight=_weight(queue.spec.fair_sharing))
-            node.quotas = dict(_quotas(queue.spec.resource_groups))
-            self.queues[queue.name] = node
-            self.specs[queue.name] = as_written(queue.spec) if self.settings.quota.as_written else queue.spec
-            if queue.spec.cohort_name:
-                link(node, _cohort(queue.spec.cohort_name, cohorts, objects))
-        for name in sorted(objects):
-            _cohort(name, cohorts, objects)
-        for node in {id(node.root): node.root for node in (*self.queues.values(), *cohorts.values())}.values():
-            settle(node)
+    def _spec(self, spec: kueue.ClusterQueueSpec) -> kueue.ClusterQueueSpec:
+        return as_written(spec) if self.settings.quota.as_written else spec
 
     def _open(self, queue: kueue.ClusterQueue) -> bool:
         spec = queue.spec
@@ -154,7 +149,7 @@ class QuotaWorld:
             return
         if workload.status.admission is not None:
             queue = self.queues.get(workload.status.admission.cluster_queue)
-            facts = self._facts(workload, queue)
+            facts = self._reader.facts(workload, queue)
             if queue is not None:
                 if self.topology is not None:
                     facts.topology, facts.places = self.topology, self.topology.places_of(workload)
@@ -162,7 +157,7 @@ class QuotaWorld:
                 self._keep(facts, self.admitted[queue.name], self.order)
         elif workload.spec.active:
             queue = self._queue_of(workload)
-            facts = self._facts(workload, queue)
+            facts = self._reader.facts(workload, queue)
             self._keep(facts, self.stranded if queue is None else self.waiting[queue.name], head_order)
 
     def _keep(
@@ -227,7 +222,8 @@ class QuotaWorld:
             if waiting:
                 strict = self.specs[name].queueing_strategy == "StrictFIFO"
                 ready = self._strict(waiting) if strict else self._best_effort(waiting)
-                yield Line(self.queues[name], strict, ready, [facts for facts in waiting if facts.hold is not None])
+                held = [facts for facts in waiting if facts.hold is not None and self.takes(facts)]
+                yield Line(self.queues[name], strict, ready, held)
 
     def _strict(self, waiting: list[WorkloadFacts]) -> Iterator[WorkloadFacts]:
         """The head of a strict queue stays its head, also while it waits to be queued again."""
@@ -294,29 +290,6 @@ class QuotaWorld:
         known = self._known.get(key)
         return None if known is None else known[0]
 
-    def _facts(self, workload: kueue.QuotaWorkload, queue: QuotaNode | None) -> WorkloadFacts:
-        more = boost(workload.metadata.annotations) if self.settings.gate("PriorityBoost") else 0
-        costs = cost_milestones(workload)
-        if self._costs and not costs:
-            costs = self._costs.get((workload.namespace, workload.spec.queue_name), ())
-        created = self.world.created(workload)
-        pod_sets = self._asked_for(workload) if self._unsaid else None
-        return WorkloadFacts(workload, self._priority(workload), more, queue, created, costs, self._anew, pod_sets)
-
-    def _asked_for(self, workload: kueue.QuotaWorkload) -> tuple[kueue.PodSet, ...]:
-        """Its pod sets with the defaults of its namespace, and the overhead of the runtime classes that they name."""
-        said, replace = self._unsaid.said, msgspec.structs.replace
-        return tuple(
-            replace(item, template=replace(item.template, spec=said(item.template.spec, workload.namespace)))
-            for item in workload.spec.pod_sets
-        )
-
-    @property
-    def _anew(self) -> tuple[str, ...]:
-        """Who was evicted for one of these reasons is put in order by when that was, and not by its creation."""
-        strategy = self.settings.wait_for_pods_ready.requeuing_strategy
-        return (CHECKED, NOT_READY) if strategy.timestamp == "Eviction" else (CHECKED,)
-
     def not_ready(self) -> list[UnitName]:
         """Who has quota, and not all of its pods are ready."""
         holding = (facts for queue in self.admitted.values() for facts in queue)
@@ -326,17 +299,8 @@ class QuotaWorld:
         """Workloads that only name a class, with what it says now."""
         for workload in self.world.all(kueue.QuotaWorkload):
             if workload.spec.priority is None:
-                spec = msgspec.structs.replace(workload.spec, priority=self._priority(workload))
+                spec = msgspec.structs.replace(workload.spec, priority=self._reader.priority(workload))
                 yield msgspec.structs.replace(workload, spec=spec)
-
-    def _priority(self, workload: kueue.QuotaWorkload) -> int:
-        spec = workload.spec
-        if spec.priority is not None or spec.priority_class_ref is None:
-            return spec.priority or 0
-        if spec.priority_class_ref.kind == "PriorityClass":
-            return self.world.classes.resolve(spec.priority_class_ref.name).value
-        found = self.world.get(kueue.WorkloadPriorityClass, spec.priority_class_ref.name)
-        return found.value if found is not None else 0
 
     def _queue_of(self, workload: kueue.QuotaWorkload) -> QuotaNode | None:
         """The queue that a workload waits in, if it is there and open."""
@@ -345,42 +309,3 @@ class QuotaWorld:
             return None
         name = local.spec.cluster_queue
         return None if name in self.closed else self.queues.get(name)
-
-
-def _name(item: Any) -> str:
-    return str(item.name)
-
-
-def _cohort(name: str, cohorts: dict[str, QuotaNode], objects: dict[str, kueue.Cohort]) -> QuotaNode:
-    """A cohort with all above it; it exists by being named, and gets quota where an object gives it some."""
-    known = cohorts.get(name)
-    if known is not None:
-        return known
-    cohort = objects.get(name)
-    node = cohorts[name] = QuotaNode(name, queue=False, weight=_weight(cohort.spec.fair_sharing if cohort else None))
-    if cohort is not None:
-        node.quotas = dict(_quotas(cohort.spec.resource_groups))
-        if cohort.spec.parent_name:
-            parent = _cohort(cohort.spec.parent_name, cohorts, objects)
-            if parent.root is not node:  # cohorts that go in a circle are cut open: admission refuses them
-                link(node, parent)
-    return node
-
-
-def _weight(sharing: kueue.FairSharing | None) -> Fraction:
-    return Fraction(1) if sharing is None else Fraction(sharing.weight.nano, 10**9)
-
-
-def _quotas(groups: Iterable[kueue.ResourceGroup]) -> Iterable[tuple[FlavorResource, FlavorQuota]]:
-    for group in groups:
-        for flavor in group.flavors:
-            for quota in flavor.resources:
-                amounts = (quota.nominal_quota, quota.borrowing_limit, quota.lending_limit)
-                nominal, borrowing, lending = (_units(quota.name, amount) for amount in amounts)
-                yield (flavor.name, quota.name), FlavorQuota(nominal or 0, borrowing, lending)
-
-
-def _units(resource: str, quantity: Quantity | None) -> int | None:
-    if quantity is None:
-        return None
-    return quantity.milli if resource == CPU else quantity.value

@@ -1,0 +1,55 @@
+"""Answers that are remembered by what was asked, as `lru_cache` does; but not of what is large.
+
+How many answers are kept is bounded, and what others write to be asked about is not: a thousand names of a megabyte
+each would stay in memory for good, also those that were refused.
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+class _TooLarge(Exception):
+    """What raises is not kept."""
+
+
+def remembered(
+    most: int, *, largest: int = 1_000, typed: bool = False
+) -> Callable[[Callable[_Given, _Answer]], Callable[_Given, _Answer]]:
+    """Keep the last answers, so many at most; not where there are more letters and items than `largest` in all that is
+    asked about."""
+
+    def remembering(function: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
+        def checked(*given: _Given.args, **named: _Given.kwargs) -> _Answer:
+            if _size(given) + _size(named) > largest:  # looked at only where no answer is kept yet
+                raise _TooLarge
+            return function(*given, **named)
+
+        kept = cast("Callable[_Given, _Answer]", lru_cache(most, typed)(checked))
+
+        @wraps(function)
+        def ask(*given: _Given.args, **named: _Given.kwargs) -> _Answer:
+            try:
+                return kept(*given, **named)
+            except _TooLarge:
+                return function(*given, **named)
+
+        return ask
+
+    return remembering
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(_size(key) + 1 for key in value)
+    if isinstance(value, tuple):
+        return sum(map(_size, value)) + len(value)
+    if isinstance(value, Decimal):
+        return len(value.as_tuple().digits)
+    return value.bit_length() if isinstance(value, int) else 1

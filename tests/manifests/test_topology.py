@@ -28,7 +28,18 @@ CASES: list[tuple[list[Dict], str, str]] = [
     ([flavor("f", topologyName="t", nodeLabels={"a": "b"})], "$.spec.topologyName", "warning"),
     ([topology("t", "rack")[0], flavor("f", topologyName="t")], "$.spec.nodeLabels", "error"),
     ([asking(workload("w", "q", cpu=1), required="a", preferred="b")], REQUEST, "error"),
-    ([asking(workload("w", "q", cpu=1), required="a", podSetSliceSize=2)], f"{REQUEST}.podSetSliceSize", "warning"),
+    ([asking(workload("w", "q", cpu=1), required="a", podSetGroupName="g")], f"{REQUEST}.podSetGroupName", "warning"),
+    (
+        [asking(workload("w", "q", cpu=1, count=2), required="a", podSetSliceSize=2)],
+        f"{REQUEST}.podSetSliceRequiredTopology",
+        "error",
+    ),
+    (
+        [asking(workload("w", "q", cpu=1, count=3), required="a", podSetSliceRequiredTopology="b", podSetSliceSize=2)],
+        f"{REQUEST}.podSetSliceSize",
+        "error",
+    ),
+    ([job("j", annotations={f"{PREFIX}-slice-size": "2"})], f'{TEMPLATE}["{PREFIX}-slice-size"]', "error"),
     ([job("j", annotations={f"{PREFIX}-group-name": "g"})], f'{TEMPLATE}["{PREFIX}-group-name"]', "warning"),
     (
         [job("j", annotations={f"{PREFIX}-required-topology": "a", f"{PREFIX}-preferred-topology": "a"})],

@@ -87,6 +87,15 @@ JOB = (
     AGE,
     Column("Queue", ("metadata", "labels", QUEUE_NAME_LABEL), wide=True),
 )
+JOB_SET = (
+    NAME,
+    at("TerminalState", "status.terminalState", default="", description="Completed or Failed, once it is over."),
+    count("Restarts", "status.restarts"),
+    condition("Completed", "Completed"),
+    at("Suspended", "spec.suspend", default="false"),
+    AGE,
+    Column("Queue", ("metadata", "labels", QUEUE_NAME_LABEL), wide=True),
+)
 REPLICA_SET = (
     NAME,
     count("Desired", "spec.replicas"),

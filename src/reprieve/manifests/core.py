@@ -77,6 +77,7 @@ class ConfigMap(Manifest):
     api_version: Literal["v1"] = "v1"
     kind: Literal["ConfigMap"] = "ConfigMap"
     data: dict[str, str] = {}
+    binary_data: dict[str, str] = {}
 
 
 class PodDisruptionBudgetSpec(Model):
@@ -163,9 +164,15 @@ class ControllerSpec(Model):
     selector: LabelSelector | None = None
 
 
+class ControllerStatus(Model):
+    replicas: Count = 0
+    ready_replicas: Count = 0
+
+
 class Controller(Manifest):
     """A workload whose pods some other controller makes: a template for federation, an owner for pods."""
 
     api_version: Literal["apps/v1"] = "apps/v1"
     kind: Literal["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]
     spec: ControllerSpec
+    status: ControllerStatus = ControllerStatus()

@@ -27,12 +27,42 @@ _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refu
 _ANY_JSON = msgspec.json.Decoder(float_hook=exact_number)
 
 
+class Head(msgspec.Struct, rename="camel"):
+    """What JSON says of itself, and its items if it is a list; not unpacked where they are none."""
+
+    api_version: str = ""
+    kind: str = ""
+    items: Any = msgspec.UNSET
+
+
+class _ListHead(Head):
+    items: list[msgspec.Raw] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _OddHead(Head):
+    items: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_LIST_HEAD = msgspec.json.Decoder(_ListHead)
+_ODD_HEAD = msgspec.json.Decoder(_OddHead)
+
+
+def head_of(raw: msgspec.Raw | bytes) -> Head:
+    """In one go over the text, however long. Raises what msgspec does where it is no object, or does not say."""
+    try:
+        return _LIST_HEAD.decode(raw)
+    except msgspec.ValidationError:
+        return _ODD_HEAD.decode(raw)
+
+
 class Document(msgspec.Struct, frozen=True):
     """One document: where it stands, and its data, its raw JSON, or why it is neither."""
 
     origin: Origin
     data: Any = None
     raw: msgspec.Raw | bytes | None = None
+    head: Head | None = None
+    """Of raw JSON, where that was looked for already."""
     problem: SyntaxProblem | None = None
     kept: bytes | None = None
     """All of the text it is part of, where that cannot be read again."""
@@ -109,10 +139,18 @@ def read_bytes(content: bytes, file: str, *, keep: bool = False) -> Iterator[Doc
 def _read_json(content: bytes, file: str, kept: bytes | None) -> Iterator[Document]:
     """One JSON document, or several after each other as `kubectl` and `jq` stream them."""
     try:
-        msgspec.json.decode(content, type=msgspec.Raw)
-        yield Document(Origin(file), raw=content, kept=kept)
+        yield Document(Origin(file), raw=content, head=_head_of_all(content), kept=kept)
     except (msgspec.DecodeError, RecursionError):
         yield from _read_json_stream(content.decode(errors="replace"), file, kept)
+
+
+def _head_of_all(content: bytes) -> Head | None:
+    """The head of what is one JSON value; None: it is one, and has none. Raises what msgspec does if it is not one."""
+    try:
+        return head_of(content)
+    except (msgspec.ValidationError, UnicodeDecodeError):
+        msgspec.json.decode(content, type=msgspec.Raw)
+        return None
 
 
 def _read_json_stream(text: str, file: str, kept: bytes | None) -> Iterator[Document]:

@@ -1,6 +1,6 @@
 """Karmada: member clusters, propagation policies and resource bindings."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -103,6 +103,7 @@ class Placement(meta.Model):
     cluster_tolerations: tuple[meta.Toleration, ...] = ()
     spread_constraints: tuple[SpreadConstraint, ...] = ()
     replica_scheduling: ReplicaScheduling | None = None
+    workload_affinity: dict[str, Any] | None = None
 
 
 class ResourceSelector(meta.Model):
@@ -125,6 +126,14 @@ class PropagationSpec(meta.Model):
     preemption: Literal["Always", "Never"] = "Never"
     scheduler_name: str = "default-scheduler"
     schedule_priority: PolicySchedulePriority | None = None
+    # No decision goes by these: `check` says so.
+    propagate_deps: bool = False
+    dependent_overrides: tuple[str, ...] = ()
+    failover: dict[str, Any] | None = None
+    suspension: dict[str, Any] | None = None
+    conflict_resolution: Literal["", "Abort", "Overwrite"] = ""
+    activation_preference: Literal["", "Lazy"] = ""
+    preserve_resources_on_deletion: bool = False
 
 
 class PropagationPolicy(meta.Manifest):
@@ -183,6 +192,7 @@ class BindingSpec(meta.Model):
     schedule_priority: BindingSchedulePriority | None = None
     graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
     suspension: Suspension | None = None
+    components: tuple[dict[str, Any], ...] = ()
 
 
 class BindingStatus(meta.Model):

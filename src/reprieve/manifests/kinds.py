@@ -10,12 +10,14 @@ from typing import Any
 from reprieve.manifests import (
     columns,
     core,
+    job_sets,
     karmada,
     kueue,
     kueue_topology,
     kueue_versions,
     limits,
     pods,
+    resource_quotas,
     scheduling,
     scheduling_v1alpha2,
     storage,
@@ -81,6 +83,7 @@ BUDGETS = _row(
     "PodDisruptionBudget", {"policy/v1": core.PodDisruptionBudget}, "pdb", columns=columns.BUDGET,
     begins={"status": _NO_COUNTS}, spec_merge=parts(selector=Field(replaced=True)))
 
+RESOURCE_QUOTAS = _row("ResourceQuota", {"v1": resource_quotas.ResourceQuota}, "quota", columns=(NAME, AGE))
 LIMIT_RANGES = _row("LimitRange", {"v1": limits.LimitRange}, "limits", subresources="", columns=(NAME, AGE))
 RUNTIME_CLASSES = _row(
     "RuntimeClass", {"node.k8s.io/v1": limits.RuntimeClass}, namespaced=False, subresources="",
@@ -103,6 +106,9 @@ JOBS = _row(
     defaults={"spec": {"parallelism": 1, "backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False,
                        # Kubernetes makes users choose: Never or OnFailure. Who does not say it gets the safer one.
                        "template": {"spec": {"restartPolicy": "Never", **_RUN}}}})
+JOB_SETS = _row(
+    "JobSet", {"jobset.x-k8s.io/v1alpha2": job_sets.JobSet}, category="all", columns=columns.JOB_SET,
+    defaults={"spec": {"suspend": False, "replicatedJobs": [{"replicas": 1}]}})
 _CONTROLLER = {"apps/v1": core.Controller}
 _MADE = {"template": {"spec": _RUN_ALWAYS}}
 _SCALED: dict[str, Any] = {"category": "all", "spec_merge": TEMPLATED, "defaults": {"spec": {"replicas": 1, **_MADE}}}
@@ -181,6 +187,10 @@ READERS: dict[tuple[str, str], Reader] = {
 NAMESPACED: dict[str, bool] = {row.kind: row.namespaced for row in RESOURCES.values()}
 KINDS: tuple[str, ...] = tuple(NAMESPACED)
 _BY_KIND = {(row.group, row.kind): row for row in RESOURCES.values()}
+
+
+UNDECIDED_OVER = (EVENTS, RESOURCE_QUOTAS)
+"""What no decision reads: nobody who only decides needs the right to read it."""
 
 
 def resource_of(api_version: str, kind: str) -> Resource | None:

@@ -6,6 +6,7 @@ fields and refuses any other. Only what does not fit it is looked through field 
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -57,7 +58,8 @@ def _shape(written: Any, agent: Any, anything: Any, *, top: bool = True) -> Any:
     """
     read = {item.encode_name: item.type for item in _struct(written).fields}
     acted_on = {item.encode_name: item for item in msgspec.structs.fields(agent)} if agent else {}
-    names = dict.fromkeys([*read, *UNREAD.get(written, ()), *(("apiVersion", "kind") if top else ())])
+    # In the order of kubectl: a name that stands where it is expected is found at once.
+    names = sorted({*read, *UNREAD.get(written, ()), *(("apiVersion", "kind") if top else ())})
 
     def kind_of(name: str) -> Any:
         known = acted_on.get(name)
@@ -107,9 +109,10 @@ def _structs(kind: Any) -> Iterator[Any]:
 # Field by field
 
 
-def unknown_fields(data: Any, written: type[Any]) -> list[Finding]:
-    """Fields that no version of the API has here; those that exist but do not matter are known."""
-    return [] if fits(data, written) else list(_unknown(data, type_at(written, ()), "$", written))
+def unknown_fields(data: Any, written: type[Any], most: int | None = None) -> list[Finding]:
+    """Fields that no version of the API has here, the first `most` of them; those that exist but do not matter are
+    known."""
+    return [] if fits(data, written) else list(islice(_unknown(data, type_at(written, ()), "$", written), most))
 
 
 def _unknown(data: Any, kind: Any, path: str, written: Any) -> Iterator[Finding]:

@@ -3,7 +3,8 @@
 The older spellings are in `kueue_versions`; inside, there is only what stands here.
 """
 
-from typing import Annotated, Literal
+import hashlib
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -18,6 +19,14 @@ ADMISSION_GATE = "kueue.x-k8s.io/admission"
 """The scheduling gate of pods in queues that have no quota yet."""
 PRIORITY_CLASS_LABEL = "kueue.x-k8s.io/priority-class"
 MAXIMUM_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
+GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
+TOTAL_COUNT = "kueue.x-k8s.io/pod-group-total-count"
+SUSPENDING_PARENT = "kueue.x-k8s.io/pod-suspending-parent"
+"""Of a pod: which kind of owner has its Workload."""
+STATEFUL_SET = "statefulset"
+FAST_ADMISSION = "kueue.x-k8s.io/pod-group-fast-admission"
+SERVING = "kueue.x-k8s.io/pod-group-serving"
+MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
 # Annotations of Reprieve's own on quota workloads: what KEP-83 considered and put off.
 WAIT_BEFORE_PREEMPTION = "reprieve.scheduling/wait-before-preemption-seconds"
@@ -32,8 +41,23 @@ StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 Sorting = Literal["ByLowestPriority", "ByLowestRuntime", "ByLongestRuntime", "ByLowestCost"]
 OnPreemption = Literal["Requeue", "Terminate"]
 
+_LONGEST_NAME, _LONGEST_LABEL = 253, 63
+_HASH = 5
 
-class ResourceQuota(meta.Model):
+
+def workload_name(kind: str, name: str, uid: str, *, longest: int = _LONGEST_NAME) -> str:
+    """The Workload of an object: the same each time for the same one, another one for its successor of that name."""
+    digest = hashlib.sha256(uid.encode()).hexdigest()[:_HASH]
+    base = f"{kind}-{name}"[: longest - _HASH - 1].rstrip("-.")
+    return f"{base}-{digest}"
+
+
+def stateful_set_workload(name: str) -> str:
+    """The Workload of a StatefulSet, which is a label of its pods too: it is known before the object has a uid."""
+    return workload_name(STATEFUL_SET, name, name, longest=_LONGEST_LABEL)
+
+
+class FlavorResourceQuota(meta.Model):
     name: str
     nominal_quota: Quantity = Quantity(0)
     borrowing_limit: Quantity | None = None
@@ -42,7 +66,7 @@ class ResourceQuota(meta.Model):
 
 class FlavorQuotas(meta.Model):
     name: str
-    resources: Annotated[tuple[ResourceQuota, ...], Meta(min_length=1)]
+    resources: Annotated[tuple[FlavorResourceQuota, ...], Meta(min_length=1)]
 
 
 class ResourceGroup(meta.Model):
@@ -113,6 +137,9 @@ class ClusterQueueSpec(meta.Model):
     wait_before_preemption_seconds: meta.Count | None = None
     """Another name of KEP-83's for `preemption.triggerAfterWorkloadWaitingSeconds`, which wins."""
     admission_checks_strategy: ChecksStrategy = ChecksStrategy()
+    admission_scope: dict[str, Any] | None = None
+    concurrent_admission_policy: dict[str, Any] | None = None
+    """These two have no effect, and admission says so."""
 
     def checks(self) -> tuple[CheckRule, ...]:
         return self.admission_checks_strategy.admission_checks
@@ -127,6 +154,10 @@ class ClusterQueue(meta.Manifest):
     kind: Literal["ClusterQueue"] = "ClusterQueue"
     spec: ClusterQueueSpec = ClusterQueueSpec()
     status: QueueStatus = QueueStatus()
+
+
+DEEPEST_COHORTS = 100
+"""How many cohorts may stand above each other."""
 
 
 class CohortSpec(meta.Model):

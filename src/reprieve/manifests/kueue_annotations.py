@@ -7,7 +7,6 @@ reports it, decisions pass over it.
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
 from reprieve.manifests.kueue import (
     DISRUPTION_COST,
@@ -18,8 +17,11 @@ from reprieve.manifests.kueue import (
     WorkloadPreemption,
 )
 from reprieve.manifests.priorities import parse_integer
+from reprieve.model.remembering import remembered
 
 TERMINATE, REQUEUE = "Terminate", "Requeue"
+_CARRIED = "reprieve.scheduling/"
+_HOLD = "reprieve.scheduling/hold"
 _MILESTONE = re.compile(r"\s*(\d{1,12})\s*:\s*(\d{1,12})\s*", re.ASCII)
 Milestones = tuple[tuple[int, int], ...]
 
@@ -46,8 +48,12 @@ def boost(annotations: Mapping[str, str]) -> int:
 
 def cost_milestones(workload: QuotaWorkload) -> Milestones:
     """Seconds of running and what an interruption costs then, in order; none where an annotation is malformed."""
-    said = in_order(workload.spec.preemption)
-    return said or _milestones(workload.metadata.annotations.get(DISRUPTION_COST, "")) or ()
+    return in_order(workload.spec.preemption) or milestones_of(workload.metadata.annotations)
+
+
+def milestones_of(annotations: Mapping[str, str]) -> Milestones:
+    """The same, as annotations of anybody have it."""
+    return _milestones(annotations.get(DISRUPTION_COST, "")) or ()
 
 
 def in_order(said: WorkloadPreemption | None) -> Milestones:
@@ -55,7 +61,7 @@ def in_order(said: WorkloadPreemption | None) -> Milestones:
     return tuple(sorted((one.seconds, one.cost) for one in said.disruption_cost_milestones)) if said else ()
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _milestones(text: str) -> Milestones | None:
     """`60:100,600:0`."""
     points = [_MILESTONE.fullmatch(part) for part in text.split(",")]
@@ -65,6 +71,8 @@ def _milestones(text: str) -> Milestones | None:
 
 def unreadable(annotations: Mapping[str, str]) -> dict[str, str]:
     """Annotations that say nothing because of what they say, and what would be right."""
+    if _RIGHT.keys().isdisjoint(annotations):
+        return {}
     wrong = {
         WAIT_BEFORE_PREEMPTION: wait_seconds(annotations) is None,
         ON_PREEMPTION: annotations.get(ON_PREEMPTION) not in (TERMINATE, REQUEUE),
@@ -80,3 +88,16 @@ _RIGHT = {
     DISRUPTION_COST: "it must be seconds and costs, such as 60:100,600:0",
     PRIORITY_BOOST: "it must be a number of 32 bits, such as 100",
 }
+
+
+def carried_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
+    """What an object says about its own preemption, in annotations that its Workload takes over.
+
+    What cannot be read counts as not said, and what only a scheduler may write cannot be smuggled in.
+    """
+    left_out = {*unreadable(annotations), _HOLD}
+    return {
+        key: value
+        for key, value in annotations.items()
+        if (key.startswith(_CARRIED) or key == PRIORITY_BOOST) and key not in left_out
+    }

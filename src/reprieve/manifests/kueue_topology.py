@@ -21,10 +21,9 @@ GATE = "kueue.x-k8s.io/topology"
 TAS_LABEL = "kueue.x-k8s.io/tas"
 POD_SET_LABEL = "kueue.x-k8s.io/podset"
 WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
-LEFT_OUT = (
-    *("kueue.x-k8s.io/podset-slice-required-topology", "kueue.x-k8s.io/podset-slice-size"),
-    *("kueue.x-k8s.io/podset-slice-required-topology-constraints", "kueue.x-k8s.io/podset-group-name"),
-)
+SLICE_LEVEL = "kueue.x-k8s.io/podset-slice-required-topology"
+SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
+LEFT_OUT = ("kueue.x-k8s.io/podset-slice-required-topology-constraints", "kueue.x-k8s.io/podset-group-name")
 """Annotations that mean something to Kueue, and nothing here."""
 Domain = tuple[tuple[str, ...], int]
 """The values of a domain at the levels of an assignment, and how many pods are there."""
@@ -120,11 +119,15 @@ class TopologyAssignment(meta.Model):
 
 def topology_request(annotations: Mapping[str, str]) -> dict[str, Any]:
     """What the annotations of a template ask for, as a Workload has it; empty: nothing."""
+    slices: dict[str, Any] = {}
+    size = annotations.get(SLICE_SIZE, "")
+    if annotations.get(SLICE_LEVEL) and size.isdecimal():
+        slices = {"podSetSliceRequiredTopology": annotations[SLICE_LEVEL], "podSetSliceSize": int(size)}
     if annotations.get(REQUIRED):
-        return {"required": annotations[REQUIRED]}
+        return {"required": annotations[REQUIRED], **slices}
     if annotations.get(PREFERRED):
-        return {"preferred": annotations[PREFERRED]}
-    return {"unconstrained": True} if annotations.get(UNCONSTRAINED) == "true" else {}
+        return {"preferred": annotations[PREFERRED], **slices}
+    return {"unconstrained": True, **slices} if annotations.get(UNCONSTRAINED) == "true" else slices
 
 
 def assignment_data(levels: Iterable[str], domains: list[Domain]) -> dict[str, Any]:

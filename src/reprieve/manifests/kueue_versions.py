@@ -143,13 +143,13 @@ def _resource_group(flavors: tuple[str, ...], members: list[ResourceV1alpha2]) -
     return kueue.ResourceGroup(covered_resources=tuple(each.name for each in members), flavors=tuple(quotas))
 
 
-def _quota(name: str, quota: QuotaV1alpha2) -> kueue.ResourceQuota:
+def _quota(name: str, quota: QuotaV1alpha2) -> kueue.FlavorResourceQuota:
     """`max` was the most a queue could use; today the same is said by what it may borrow above nominal.
 
     A maximum below the minimum is refused by admission; a world that has it lends nothing.
     """
     limit = None if quota.max is None else max(quota.max - quota.min, Quantity(0))
-    return kueue.ResourceQuota(name=name, nominal_quota=quota.min, borrowing_limit=limit)
+    return kueue.FlavorResourceQuota(name=name, nominal_quota=quota.min, borrowing_limit=limit)
 
 
 class ResourceFlavorV1alpha2(Manifest):

@@ -15,7 +15,15 @@ import msgspec
 from reprieve.manifests import identity, served, yunikorn
 from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.diagnosis import diagnose, drop_nulls
-from reprieve.manifests.documents import Document, decode_or_problem, find_files, read_bytes, read_file
+from reprieve.manifests.documents import (
+    Document,
+    Head,
+    decode_or_problem,
+    find_files,
+    head_of,
+    read_bytes,
+    read_file,
+)
 from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.kinds import NAMESPACED, READERS
 from reprieve.manifests.known_fields import fits, raw_fits, unknown_fields
@@ -76,14 +84,6 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-class _TypeMeta(msgspec.Struct, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
-    items: msgspec.Raw = msgspec.Raw()
-
-
-_PEEK = msgspec.json.Decoder(_TypeMeta)
-_ITEMS = msgspec.json.Decoder(list[msgspec.Raw] | None)
 _NO_ITEMS = Finding("$.items", "not a list", "it must be a list of objects")
 _TOLD_EVERY = 1000
 _LONGEST_BASE = 58
@@ -123,30 +123,29 @@ class _Loader:
         if document.problem is not None:
             self._syntax(document.origin, document.problem)
         elif document.raw is not None:
-            self._json(document.raw, document.origin)
+            self._json(document.raw, document.origin, document.head)
         elif document.data is not None:
             self._data(document.data, document.origin)
 
     # JSON, without a detour over plain data as long as nothing is wrong
 
-    def _json(self, raw: msgspec.Raw | bytes, origin: Origin) -> None:
+    def _json(self, raw: msgspec.Raw | bytes, origin: Origin, head: Head | None) -> None:
         try:
-            peek = _PEEK.decode(raw)
+            head = head or head_of(raw)
         except _UNREADABLE:
             return self._data(decode_or_problem(raw), origin)
-        reader = READERS.get((peek.api_version, peek.kind))
+        reader = READERS.get((head.api_version, head.kind))
         if reader is not None and self._typed_json(raw, reader, origin):
             return None
-        if reader is None and identity.is_list(peek.kind) and peek.items:
-            return self._json_items(peek, origin)
+        if reader is None and identity.is_list(head.kind) and head.items is not msgspec.UNSET:
+            return self._json_items(head, origin)
         return self._data(decode_or_problem(raw), origin)
 
-    def _json_items(self, peek: _TypeMeta, origin: Origin) -> None:
-        try:
-            items = _ITEMS.decode(peek.items) or ()
-        except msgspec.ValidationError:
-            return self._report(origin, peek.kind, [_NO_ITEMS])
-        item_type = identity.implied_type(peek.api_version, peek.kind)
+    def _json_items(self, head: Head, origin: Origin) -> None:
+        items = head.items or ()
+        if isinstance(items, msgspec.Raw):
+            return self._report(origin, head.kind, [_NO_ITEMS])
+        item_type = identity.implied_type(head.api_version, head.kind)
         implied = READERS.get(item_type)
         self._last = implied or self._last
         for number, raw in enumerate(items, 1):

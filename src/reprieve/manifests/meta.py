@@ -145,7 +145,7 @@ def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
 
 def decode_custom(kind: type, value: Any) -> Any:
     """msgspec's hook for the types it does not know: quantities and resource lists."""
-    if issubclass(kind, Resources):
+    if kind is Resources or issubclass(kind, Resources):
         return kind.parse(value)
     if kind is Quantity:
         quantity = Quantity.parse(value)

@@ -191,11 +191,21 @@ class PodSpec(meta.Model):
     scheduling_group: SchedulingGroup | None = None
 
 
+class ContainerStatus(meta.Model):
+    """What a node says of a container: what it has set aside for it, and what it runs with."""
+
+    name: str = ""
+    allocated_resources: Resources = NOTHING
+    resources: ResourceRequirements = ResourceRequirements()
+
+
 class PodStatus(meta.Model):
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None
     start_time: meta.Time | None = None
     nominated_node_name: str = ""
     conditions: tuple[meta.Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class Pod(meta.Manifest):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import BytesIO
 from typing import IO, NamedTuple
 
 STDIN, STDIN_NAME = "-", "standard input"
@@ -83,9 +84,10 @@ def _all_of(stream: IO[bytes], name: str) -> bytes:
         size = os.fstat(number)
     except (OSError, ValueError):  # no file of the system, as in tests
         return stream.read()
-    if stat.S_ISREG(size.st_mode):
-        return b"".join(_pieces(number, name, size.st_size))
-    return b"".join(_arriving(number, name))
+    whole = BytesIO()  # which holds all of it once, and not its pieces beside it
+    for piece in _pieces(number, name, size.st_size) if stat.S_ISREG(size.st_mode) else _arriving(number, name):
+        whole.write(piece)
+    return whole.getvalue()
 
 
 def _pieces(number: int, name: str, total: int) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ import msgspec
 from reprieve.manifests.columns import AGE, NAME, Column
 from reprieve.manifests.meta import Manifest
 
-_BUILT_IN = ("", "apps", "batch", "policy", "scheduling.k8s.io")
+_BUILT_IN = ("", "apps", "batch", "policy", "node.k8s.io", "scheduling.k8s.io", "storage.k8s.io")
 SET = ""
 
 

@@ -12,6 +12,8 @@ from msgspec import Meta
 from reprieve.manifests.meta import Condition, Int32, Manifest, Model, PositiveCount, PreemptionPolicy
 
 TOLERATION_PREFIX = "preemption-toleration.scheduling.x-k8s.io/"
+TOLERATION_PREFIX_BEFORE = "preemption-toleration.scheduling.sigs.k8s.io/"
+"""How the plugin wrote it at first; nobody reads that any more."""
 MINIMUM_PREEMPTABLE_PRIORITY = TOLERATION_PREFIX + "minimum-preemptable-priority"
 TOLERATION_SECONDS = TOLERATION_PREFIX + "toleration-seconds"
 ALLOW_PREEMPTION = "yunikorn.apache.org/allow-preemption"

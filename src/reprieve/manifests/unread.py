@@ -2,7 +2,7 @@
 
 from msgspec import inspect
 
-from reprieve.manifests import core, karmada, kueue, kueue_versions, limits, meta, pods, scheduling, storage
+from reprieve.manifests import core, job_sets, karmada, kueue, kueue_versions, limits, meta, pods, scheduling, storage
 
 _NAMES: dict[type, str] = {
     meta.ObjectMeta: "generation finalizers managedFields selfLink",
@@ -24,8 +24,12 @@ _NAMES: dict[type, str] = {
         enableServiceLinks os
     """,
     pods.PodStatus: """
-        message reason hostIP hostIPs podIP podIPs qosClass observedGeneration containerStatuses initContainerStatuses
+        message reason hostIP hostIPs podIP podIPs qosClass observedGeneration
         ephemeralContainerStatuses resize resources allocatedResources resourceClaimStatuses extendedResourceClaimStatus
+    """,
+    pods.ContainerStatus: """
+        state lastState ready restartCount image imageID containerID started volumeMounts user allocatedResourcesStatus
+        stopSignal
     """,
     pods.Volume: """
         emptyDir hostPath secret configMap projected downwardAPI nfs gitRepo azureDisk azureFile cephfs cinder fc
@@ -60,21 +64,30 @@ _NAMES: dict[type, str] = {
     core.Namespace: "spec status",
     limits.LimitItem: "maxLimitRequestRatio",
     limits.RuntimeClass: "scheduling",
-    core.ConfigMap: "binaryData immutable",
+    core.ConfigMap: "immutable",
     core.PodDisruptionBudgetSpec: "unhealthyPodEvictionPolicy",
     core.PodDisruptionBudgetStatus: "conditions observedGeneration",
     core.JobSpec: """
         backoffLimit backoffLimitPerIndex maxFailedIndexes activeDeadlineSeconds ttlSecondsAfterFinished completionMode
         selector manualSelector podFailurePolicy successPolicy podReplacementPolicy managedBy
     """,
+    job_sets.ReplicatedJob: "groupName",
+    job_sets.JobSetSpec: "network coordinator volumeClaimPolicies",
+    job_sets.JobSetStatus: """
+        restartsCountTowardsMax terminalState individualJobRestarts individualJobRecreates previousInPlaceRestartAttempt
+        currentInPlaceRestartAttempt
+    """,
     core.JobStatus: "startTime completionTime completedIndexes failedIndexes terminating uncountedTerminatedPods",
-    core.Controller: "status",
+    core.ControllerStatus: """
+        availableReplicas unavailableReplicas updatedReplicas currentReplicas fullyLabeledReplicas terminatingReplicas
+        collisionCount conditions currentRevision updateRevision observedGeneration currentNumberScheduled
+        desiredNumberScheduled numberAvailable numberMisscheduled numberReady numberUnavailable updatedNumberScheduled
+    """,
     core.ControllerSpec: """
         minReadySeconds paused progressDeadlineSeconds revisionHistoryLimit strategy updateStrategy podManagementPolicy
         persistentVolumeClaimRetentionPolicy serviceName volumeClaimTemplates ordinals
     """,
     scheduling.PodGroupStatus: "resourceClaimStatuses",
-    kueue.ClusterQueueSpec: "admissionScope concurrentAdmissionPolicy",
     kueue_versions.ClusterQueueSpecV1beta1: "admissionScope",
     kueue.AdmissionCheckSpec: "retryDelayMinutes",
     kueue.QueueStatus: """
@@ -94,17 +107,13 @@ _NAMES: dict[type, str] = {
     """,
     karmada.ClusterStatus: "kubernetesVersion nodeSummary remedyActions",
     karmada.ResourceSummary: "allocatableModelings",
-    karmada.PropagationSpec: """
-        association propagateDeps dependentOverrides failover conflictResolution activationPreference suspension
-        preserveResourcesOnDeletion
-    """,
+    karmada.PropagationSpec: "association",
     karmada.BindingSpec: """
         propagateDeps requiredBy failover conflictResolution rescheduleTriggeredAt
-        preserveResourcesOnDeletion components
+        preserveResourcesOnDeletion
     """,
     karmada.Suspension: "dispatching dispatchingOnClusters",
     karmada.BindingStatus: "aggregatedStatus schedulerObservingAffinityName lastScheduledTime",
-    karmada.Placement: "workloadAffinity",
     karmada.GracefulEvictionTask: """
         purgeMode replicas gracePeriodSeconds suppressDeletion producer preservedLabelState clustersBeforeFailover
     """,

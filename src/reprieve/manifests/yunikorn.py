@@ -29,8 +29,13 @@ VCORE = "vcore"
 DEFAULT_DELAY_SECONDS = 30.0
 USER_INFO = "yunikorn.apache.org/user.info"
 USERNAME = "yunikorn.apache.org/username"
+IGNORE_APPLICATION = "yunikorn.apache.org/ignore-application"
 TASK_GROUPS = "yunikorn.apache.org/task-groups"
 TASK_GROUP_NAME = "yunikorn.apache.org/task-group-name"
+APPLICATION_NAMES = ("yunikorn.apache.org/app-id", "applicationId", "spark-app-selector")
+"""Where a pod names its application, the first that is there counts: as labels, then as annotations."""
+APPLICATION = "Application"
+"""What an application is called where units are named."""
 EVERYBODY = "*"
 """Where users or groups of a limit are listed: all that no other limit of that queue names."""
 

@@ -55,6 +55,15 @@ CASES = [
         """,
     ),
     Case(
+        "a toleration as the plugin wrote it at first",
+        annotated('preemption-toleration.scheduling.sigs.k8s.io/toleration-seconds: "-1"'),
+        want="""
+        warning: bad.yaml: document 1, line 3: PriorityClass/a:
+            $.metadata.annotations["preemption-toleration.scheduling.sigs.k8s.io/toleration-seconds"]: it has no
+            effect; the prefix today is preemption-toleration.scheduling.x-k8s.io/
+        """,
+    ),
+    Case(
         "a reserved name",
         obj(CLASS, "value: 5", name="system-batch"),
         want="""

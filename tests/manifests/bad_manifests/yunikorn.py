@@ -328,13 +328,69 @@ CASES = [
         "  annotations:\n"
         "    yunikorn.apache.org/user.info: sue\n"
         "    yunikorn.apache.org/task-group-name: x\n"
+        "    yunikorn.apache.org/ignore-application: 'true'\n"
         "spec: {containers: [{name: c, image: c}]}\n",
         want="""
         warning: bad.yaml: document 1, line 7: Pod/default/a:
-            $.metadata.annotations["yunikorn.apache.org/task-group-name"]: no effect; each pod starts alone; a
-            PodGroup makes a gang
+            $.metadata.annotations["yunikorn.apache.org/task-group-name"]: no gang: the pod names no application; name
+            one with the label yunikorn.apache.org/app-id or applicationId
         warning: bad.yaml: document 1, line 6: Pod/default/a: $.metadata.annotations["yunikorn.apache.org/user.info"]:
             found "sue"; allowed: JSON such as {"user": "sue", "groups": ["dev"]}; it counts as user nobody
+        warning: bad.yaml: document 1, line 8: Pod/default/a:
+            $.metadata.annotations["yunikorn.apache.org/ignore-application"]: no effect; a pod belongs to the
+            application that it names
+        """,
+    ),
+    Case(
+        "task groups that make no gang",
+        "apiVersion: batch/v1\n"
+        "kind: Job\n"
+        "metadata: {name: a}\n"
+        "spec:\n"
+        "  template:\n"
+        "    metadata:\n"
+        "      labels: {applicationId: a}\n"
+        "      annotations:\n"
+        '        yunikorn.apache.org/task-groups: \'[{"name": "x", "minMember": 0, "minResource": {}}]\'\n'
+        "        yunikorn.apache.org/schedulingPolicyParameters: gangSchedulingStyle=Firm\n"
+        "    spec: {restartPolicy: Never, containers: [{name: c, image: c}]}\n",
+        want="""
+        warning: bad.yaml: document 1, line 9: Job/default/a:
+            $.spec.template.metadata.annotations["yunikorn.apache.org/task-groups"]: no gang: Expected `int` >= 1 - at
+            $[0].minMember; it must be JSON such as [{"name": "workers", "minMember": 3, "minResource": {"cpu": "1"}}]
+        warning: bad.yaml: document 1, line 10: Job/default/a:
+            $.spec.template.metadata.annotations["yunikorn.apache.org/schedulingPolicyParameters"]: found
+            "gangSchedulingStyle=Firm"; it must be Soft or Hard; it counts as Soft
+        """,
+    ),
+    Case(
+        "a task group that is not defined",
+        "apiVersion: v1\n"
+        "kind: Pod\n"
+        "metadata:\n"
+        "  name: a\n"
+        "  labels: {applicationId: a}\n"
+        "  annotations:\n"
+        "    yunikorn.apache.org/task-group-name: y\n"
+        '    yunikorn.apache.org/task-groups: \'[{"name": "x", "minMember": 1, "minResource": {"cpu": 1}}]\'\n'
+        "spec: {containers: [{name: c, image: c}]}\n",
+        want="""
+        warning: bad.yaml: document 1, line 7: Pod/default/a:
+            $.metadata.annotations["yunikorn.apache.org/task-group-name"]: found "y"; allowed: x
+        """,
+    ),
+    Case(
+        "annotations of a namespace that have no effect",
+        "apiVersion: v1\n"
+        "kind: Namespace\n"
+        "metadata:\n"
+        "  name: a\n"
+        "  annotations:\n"
+        "    yunikorn.apache.org/namespace.quota: '{\"cpu\": 3}'\n",
+        want="""
+        warning: bad.yaml: document 1, line 6: Namespace/a:
+            $.metadata.annotations["yunikorn.apache.org/namespace.quota"]: no effect; a childtemplate gives queues that
+            are made their bounds
         """,
     ),
     Case(
@@ -469,6 +525,14 @@ CASES = [
         error: bad.yaml: document 1, line 6: ConfigMap/default/yunikorn-configs:
             $.data["queues.yaml"].partitions[0].queues[0].queues[0].resources.guaranteed.vcore: found 5; allowed: at
             most its maximum, 4
+        """,
+    ),
+    Case(
+        "queues that are compressed",
+        obj("v1 ConfigMap", "binaryData: {queues.yaml.gz: H4sIAAAA}", "yunikorn-configs"),
+        want="""
+        warning: bad.yaml: document 1, line 4: ConfigMap/default/yunikorn-configs: $.binaryData["queues.yaml.gz"]:
+            no effect; what is compressed is not read; queues are text in $.data
         """,
     ),
     Case(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reprieve.manifests.conversion import KEPT_FIELDS, convert
-from reprieve.manifests.kinds import READERS, RESOURCES
+from reprieve.manifests.kinds import CLUSTER_QUEUES, READERS, RESOURCES
 from reprieve.manifests.resource import Resource
 from tests.generators.objects_of_kinds import objects
 
@@ -79,3 +79,11 @@ def test_versions_that_are_spelled_alike_keep_nothing_apart(
 def _without_kept(data: dict[str, Any]) -> dict[str, Any]:
     annotations = {name: text for name, text in data["metadata"].get("annotations", {}).items() if name != KEPT_FIELDS}
     return {**data, "metadata": {**data["metadata"], "annotations": annotations}}
+
+
+def test_what_a_version_does_not_have_is_not_taken_for_what_another_one_has() -> None:
+    kept = "kueue.x-k8s.io/v1beta2"
+    old: dict[str, Any] = {"apiVersion": "kueue.x-k8s.io/v1alpha2", "kind": "ClusterQueue", "metadata": {"name": "a"}}
+    found = convert(CLUSTER_QUEUES, {**old, "spec": {"cohort": "all", "resourceGroups": ["PodGroup"]}}, kept)
+    assert found["spec"].get("cohortName") == "all"
+    assert convert(CLUSTER_QUEUES, found, old["apiVersion"])["spec"]["cohort"] == "all"

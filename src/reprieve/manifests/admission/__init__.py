@@ -5,17 +5,21 @@ never come here, and a decision about a live cluster turns what is found here in
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from reprieve.manifests.admission import (
     group_updates,
+    job_sets,
     karmada,
     kueue,
     kueue_updates,
+    kueue_without_effect,
     metadata,
     pod_groups,
     pods,
+    resource_quotas,
     scheduling,
     yunikorn,
 )
@@ -25,7 +29,16 @@ from reprieve.manifests.problems import Finding, Problem
 
 __all__ = ["Neighbours", "admit", "admit_all"]
 
-_RULES = {**pods.RULES, **scheduling.RULES, **pod_groups.RULES, **kueue.RULES, **yunikorn.RULES, **karmada.RULES}
+_RULES: dict[type, Any] = {
+    **pods.RULES,
+    **job_sets.RULES,
+    **resource_quotas.RULES,
+    **scheduling.RULES,
+    **pod_groups.RULES,
+    **kueue.RULES,
+    **yunikorn.RULES,
+    **karmada.RULES,
+}
 _WHEN_NEW = {**pods.WHEN_NEW, **pod_groups.WHEN_NEW}
 
 
@@ -38,10 +51,10 @@ def admit_all(entries: list[LoadedObject], old: Iterable[LoadedObject] = (), *, 
     neighbours = Neighbours((*before.values(), *(entry.manifest for entry in entries)))
     problems: list[Problem] = []
     for entry in entries:
-        problems += (
-            finding.at(entry.origin, entry.unit, "admission").inside(entry.unit, entry.path)
-            for finding in admit(entry, neighbours, before.get(entry.key), new=new)
-        )
+        if findings := admit(entry, neighbours, before.get(entry.key) if before else None, new=new):
+            problems += (
+                each.at(entry.origin, entry.unit, "admission").inside(entry.unit, entry.path) for each in findings
+            )
     return problems
 
 
@@ -56,6 +69,7 @@ def admit(
     if new and old is None and not _exists(entry) and type(entry.written) in _WHEN_NEW:
         findings += _WHEN_NEW[type(entry.written)](entry.written, neighbours)
     findings += kueue.check_queued(entry.manifest)
+    findings += kueue_without_effect.check_without_effect(entry.manifest)
     if old is not None:
         findings += scheduling.check_update(entry.manifest, old)
         findings += group_updates.check_update(entry.manifest, old)

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from reprieve.manifests import karmada
+from reprieve.manifests.admission import karmada_without_effect as without_effect
 from reprieve.manifests.admission.metadata import check_dns_name, check_unique, is_dns_name
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import check_selector, check_taints, check_tolerations, missing_class
+from reprieve.manifests.lost_work import check_lost_work
 from reprieve.manifests.problems import Finding, did_you_mean, found, one_of
 
 _FIELDS = ("provider", "region", "zone")
@@ -29,6 +31,7 @@ def check_policy(policy: karmada.PropagationPolicy, neighbours: Neighbours) -> I
             right = f"allowed: {policy.namespace}, the namespace of the policy"
             yield Finding(f"$.spec.resourceSelectors[{index}].namespace", found(selector.namespace), right)
     yield from _check_placement("$.spec.placement", policy.spec.placement)
+    yield from without_effect.of_policy(policy.spec)
     if policy.spec.schedule_priority is not None:
         yield from _check_priority("$.spec.schedulePriority", policy.spec.schedule_priority, neighbours)
 
@@ -58,6 +61,7 @@ def _falls_back(finding: Finding, neighbours: Neighbours) -> Finding:
 
 
 def _check_placement(path: str, placement: karmada.Placement) -> Iterator[Finding]:
+    yield from without_effect.of_placement(path, placement)
     if placement.cluster_affinity is not None and placement.cluster_affinities:
         yield Finding(f"{path}.clusterAffinities", "set beside clusterAffinity", "allowed: one of them")
     names = [term.affinity_name for term in placement.cluster_affinities]
@@ -123,6 +127,7 @@ def _check_replicas(path: str, scheduling: karmada.ReplicaScheduling) -> Iterato
 
 
 def check_binding(binding: karmada.ResourceBinding, _: Neighbours) -> Iterator[Finding]:
+    yield from check_lost_work(binding.metadata.annotations)
     reference = binding.spec.resource
     fields = (("apiVersion", reference.api_version), ("kind", reference.kind), ("name", reference.name))
     for name, value in fields:
@@ -134,6 +139,7 @@ def check_binding(binding: karmada.ResourceBinding, _: Neighbours) -> Iterator[F
     if binding.spec.placement is not None:
         yield from _check_placement("$.spec.placement", binding.spec.placement)
     yield from _check_result(binding.spec)
+    yield from without_effect.of_binding(binding.spec)
     carried = binding.spec.schedule_priority
     if carried is not None:
         yield from _check_carried("$.spec.schedulePriority", carried)

@@ -11,6 +11,7 @@ from reprieve.manifests.admission.pods import check_pod_spec, check_selector, ch
 from reprieve.manifests.admission.topology import check_flavor_topology, check_request, check_topology, check_wishes
 from reprieve.manifests.kueue_annotations import unreadable
 from reprieve.manifests.kueue_topology import Topology
+from reprieve.manifests.lost_work import check_lost_work
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
 
 
@@ -53,7 +54,7 @@ def _check_checks(
 
 def check_queued(manifest: Any) -> Iterator[Finding]:
     """Kinds whose label says that they are in a queue, and that get no Workload here."""
-    if isinstance(manifest, core.Controller) and manifest.kind in ("StatefulSet", "DaemonSet", "ReplicaSet"):
+    if isinstance(manifest, core.Controller) and manifest.kind in ("DaemonSet", "ReplicaSet"):
         said, queued = (labels.get(kueue.QUEUE_NAME_LABEL) for labels in _labels(manifest))
         if said and not queued:
             place = join_path("$.metadata.labels", kueue.QUEUE_NAME_LABEL)
@@ -158,6 +159,9 @@ def check_cohort(cohort: kueue.Cohort, neighbours: Neighbours) -> Iterator[Findi
     circle = neighbours.cohort_circle(cohort.name)
     if circle:
         yield Finding("$.spec.parentName", f"goes in a circle: {' → '.join(circle)}", "allowed: a tree")
+    elif (height := neighbours.cohorts_in_a_row(cohort.name)) > kueue.DEEPEST_COHORTS:
+        right = f"allowed: at most {kueue.DEEPEST_COHORTS}"
+        yield Finding("$.spec.parentName", f"{height} cohorts above each other", right)
 
 
 def check_local_queue(queue: kueue.LocalQueue, neighbours: Neighbours) -> Iterator[Finding]:
@@ -199,7 +203,7 @@ def check_workload(written: Any, neighbours: Neighbours) -> Iterator[Finding]:
         place = f"$.spec.podSets[{index}]"
         yield from check_dns_label(f"{place}.name", pod_set.name)
         yield from check_pod_spec(f"{place}.{template}", pod_set.template.spec)
-        yield from check_request(f"{place}.topologyRequest", pod_set.topology_request)
+        yield from check_request(f"{place}.topologyRequest", pod_set.topology_request, pod_set.count)
         yield from check_wishes(f"{place}.template.metadata.annotations", pod_set.template.metadata.annotations)
         if pod_set.min_count is not None and pod_set.min_count > pod_set.count:
             right = f"allowed: at most the count, {pod_set.count}"
@@ -211,8 +215,10 @@ def check_workload(written: Any, neighbours: Neighbours) -> Iterator[Finding]:
 
 
 def _check_annotations(annotations: Mapping[str, str]) -> Iterator[Finding]:
+    yield from check_lost_work(annotations)
     for name, right in unreadable(annotations).items():
-        yield Finding(join_path("$.metadata.annotations", name), found(annotations[name]), right)
+        if name != kueue.DISRUPTION_COST:
+            yield Finding(join_path("$.metadata.annotations", name), found(annotations[name]), right)
 
 
 def _check_class(path: str, spec: kueue.QuotaWorkloadSpec, neighbours: Neighbours) -> Iterator[Finding]:

@@ -1,14 +1,18 @@
 """What of queued objects may not change while they have quota, as Kueue's webhooks have it.
 
-1. A Job that is not suspended, or a pod that is let go, stays in its queue, and may run as long as it might before.
+1. A Job or a JobSet that is not suspended, or a pod that is let go, stays in its queue, and may run as long as it might
+   before.
 2. A Workload that holds quota keeps its queue and its pod sets; one that is admitted keeps its longest time.
-3. Pods that have done their work do not come back: reclaimablePods only grows while quota is held.
+3. A StatefulSet in a queue stays there while pods of it are ready. It has the size that it asked quota for: it can only
+   be scaled to zero, and from zero once all its pods are gone.
+4. Pods that have done their work do not come back: reclaimablePods only grows while quota is held.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from reprieve.manifests.core import Job
+from reprieve.manifests.core import Controller, Job
+from reprieve.manifests.job_sets import JobSet
 from reprieve.manifests.kueue import (
     ADMISSION_GATE,
     MAXIMUM_TIME_LABEL,
@@ -19,28 +23,45 @@ from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import Finding, found, join_path, show
 
-_NOT_SUSPENDED = "while the Job is not suspended"
+_NOT_SUSPENDED = "while the {} is not suspended"
 _LET_GO = "while the pod is not held by a gate"
 _RESERVED = "while the workload has quota"
 _ADMITTED = "while the workload is admitted"
+_READY = "while pods of the StatefulSet are ready"
 
 
 def check_update(new: Any, old: Any) -> Iterator[Finding]:
     """All that has changed and may not."""
-    if isinstance(new, Job) and isinstance(old, Job):
+    if isinstance(new, Job | JobSet) and isinstance(old, Job | JobSet):
         yield from _check_job(new, old)
     elif isinstance(new, Pod) and isinstance(old, Pod):
         if not _gated(new):
             yield from _label(QUEUE_NAME_LABEL, new, old, _LET_GO)
+    elif isinstance(new, Controller) and isinstance(old, Controller) and new.kind == "StatefulSet":
+        yield from _check_stateful_set(new, old)
     elif isinstance(new, QuotaWorkload) and isinstance(old, QuotaWorkload):
         yield from _check_workload(new, old)
 
 
-def _check_job(new: Job, old: Job) -> Iterator[Finding]:
+def _check_job(new: Job | JobSet, old: Job | JobSet) -> Iterator[Finding]:
     if not new.spec.suspend:
-        yield from _label(QUEUE_NAME_LABEL, new, old, _NOT_SUSPENDED)
+        yield from _label(QUEUE_NAME_LABEL, new, old, _NOT_SUSPENDED.format(new.kind))
     if not new.spec.suspend or not old.spec.suspend:
-        yield from _label(MAXIMUM_TIME_LABEL, new, old, _NOT_SUSPENDED)
+        yield from _label(MAXIMUM_TIME_LABEL, new, old, _NOT_SUSPENDED.format(new.kind))
+
+
+def _check_stateful_set(new: Controller, old: Controller) -> Iterator[Finding]:
+    if old.status.ready_replicas:
+        yield from _label(QUEUE_NAME_LABEL, new, old, _READY)
+    now, before = new.spec.replicas, old.spec.replicas
+    if now == before or not old.metadata.labels.get(QUEUE_NAME_LABEL):
+        return
+    if now and before:
+        right = f"in a queue it can be scaled to 0, and from 0 to any size: it was {before}"
+        yield Finding("$.spec.replicas", found(now), right)
+    elif now and old.status.replicas:
+        right = f"it can be scaled up when {old.status.replicas} pods of before are gone"
+        yield Finding("$.spec.replicas", found(now), right)
 
 
 def _check_workload(new: QuotaWorkload, old: QuotaWorkload) -> Iterator[Finding]:

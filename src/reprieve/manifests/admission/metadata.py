@@ -1,13 +1,13 @@
 """Names, labels and annotations, as every Kubernetes object has them."""
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.meta import Manifest
 from reprieve.manifests.problems import Finding, found, join_path
+from reprieve.model.remembering import remembered
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
@@ -18,7 +18,7 @@ _LABEL_KEYS = "allowed: an optional DNS name and /, then letters, digits, -, _ a
 _LABEL_VALUES = "allowed: letters, digits, -, _ and ., at most 63 long"
 
 
-@lru_cache(maxsize=65536)
+@remembered(65536)
 def is_dns_label(name: str) -> bool:
     return len(name) <= 63 and _LABEL.fullmatch(name) is not None
 
@@ -27,13 +27,13 @@ def is_dns_name(name: str) -> bool:
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
 
 
-@lru_cache(maxsize=65536)
+@remembered(65536)
 def is_label_key(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
     return len(name) <= 63 and _NAME_PART.fullmatch(name) is not None and (not slash or is_dns_name(prefix))
 
 
-@lru_cache(maxsize=65536)
+@remembered(65536)
 def is_label_value(value: str) -> bool:
     return not value or (len(value) <= 63 and _NAME_PART.fullmatch(value) is not None)
 
@@ -68,12 +68,28 @@ def check(manifest: Any) -> Iterator[Finding]:
     if metadata.namespace and not is_dns_label(metadata.namespace):
         yield Finding("$.metadata.namespace", found(metadata.namespace), _DNS_LABEL)
     yield from check_labels("$.metadata.labels", metadata.labels)
-    for key in metadata.annotations:
-        if not is_label_key(key.lower()):
-            yield Finding(join_path("$.metadata.annotations", key), "not an annotation key", _LABEL_KEYS)
+    if not all(map(_is_annotation_key, metadata.annotations)):
+        for key in metadata.annotations:
+            if not _is_annotation_key(key):
+                yield Finding(join_path("$.metadata.annotations", key), "not an annotation key", _LABEL_KEYS)
 
 
-def check_labels(path: str, labels: dict[str, str]) -> Iterator[Finding]:
+@remembered(65536)
+def _is_annotation_key(key: str) -> bool:
+    return is_label_key(key.lower())
+
+
+@remembered(65536)
+def _is_label(label: tuple[str, str]) -> bool:
+    key, value = label
+    return is_label_key(key) and is_label_value(value)
+
+
+def check_labels(path: str, labels: dict[str, str]) -> Iterable[Finding]:
+    return () if all(map(_is_label, labels.items())) else _odd_labels(path, labels)
+
+
+def _odd_labels(path: str, labels: dict[str, str]) -> Iterator[Finding]:
     for key, value in labels.items():
         if not is_label_key(key):
             yield Finding(join_path(path, key), "not a label key", _LABEL_KEYS)

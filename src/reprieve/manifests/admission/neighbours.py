@@ -60,6 +60,19 @@ class Neighbours:
 
         return _circle(name, parent_of)
 
+    def cohorts_in_a_row(self, name: str) -> int:
+        """How many cohorts stand above each other in the longest way through one that is in no circle."""
+        below: dict[str, list[str]] = {}
+        for cohort in self.all("Cohort"):
+            below.setdefault(cohort.spec.parent_name, []).append(cohort.name)
+        number, above = 0, self.get("Cohort", name)
+        while above is not None and above.spec.parent_name and number < len(below):
+            number, above = number + 1, self.get("Cohort", above.spec.parent_name)
+        level = [name]
+        while level:
+            number, level = number + 1, [each for one in level for each in below.get(one, ())]
+        return number
+
     def group_circle(self, group: scheduling.PodGroup) -> list[str]:
         """A composite group and its ancestors back to itself; nothing when they end at a root."""
 

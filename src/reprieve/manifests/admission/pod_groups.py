@@ -7,6 +7,7 @@ from reprieve.manifests import core, scheduling, scheduling_v1alpha2, workload_t
 from reprieve.manifests.admission.metadata import check_dns_label, check_one
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority, check_template, missing_class
+from reprieve.manifests.lost_work import check_lost_work
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.workload_templates import DEEPEST, AnyCompositeTemplate, templates_in
 
@@ -18,6 +19,7 @@ _PARENT = "$.spec.parentCompositePodGroupName"
 
 def check_workload(workload: Any, neighbours: Neighbours) -> Iterator[Finding]:
     spec = workload.spec
+    yield from check_lost_work(workload.metadata.annotations)
     yield from _check_either(spec)
     named: dict[str, str] = {}
     for place, template, _ in templates_in(spec):
@@ -96,6 +98,7 @@ def check_job(job: core.Job, neighbours: Neighbours) -> Iterator[Finding]:
 
 def check_pod_group(group: Any, neighbours: Neighbours) -> Iterator[Finding]:
     yield from _check_group("$.spec", group.spec, neighbours)
+    yield from check_lost_work(group.metadata.annotations)
     today = group.internal()
     if not today.workload_name and (today.parent or today.kind == "CompositePodGroup"):
         why = "a group in a tree of groups" if today.parent else "a composite group"

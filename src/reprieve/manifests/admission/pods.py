@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from reprieve.manifests import core, pods
-from reprieve.manifests.admission.metadata import check_dns_label, check_labels, is_label_key
+from reprieve.manifests.admission.metadata import check_dns_label, check_labels, is_dns_label, is_label_key
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.topology import check_wishes
+from reprieve.manifests.admission.yunikorn_task_groups import of_task_groups
 from reprieve.manifests.admission.yunikorn_without_effect import of_pod
+from reprieve.manifests.lost_work import check_lost_work
 from reprieve.manifests.meta import LabelSelector, Taint, Toleration
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
-from reprieve.model.resources import print_amount
+from reprieve.model.remembering import remembered
+from reprieve.model.resources import Resources, print_amount
 
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
@@ -21,6 +23,7 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage")
 def check_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
     yield from check_pod_spec("$.spec", pod.spec)
     yield from check_wishes("$.metadata.annotations", pod.metadata.annotations)
+    yield from check_lost_work(pod.metadata.annotations)
     yield from _check_priority(pod.spec, neighbours)
     yield from of_pod(pod.metadata)
     if pod.spec.scheduling_group and not pod.spec.scheduling_group.pod_group_name:
@@ -74,9 +77,10 @@ def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
         yield from _check_container_names(path, spec)
     for group, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for index, container in enumerate(containers):
-            place = f"{path}.{group}[{index}]"
-            yield from check_dns_label(f"{place}.name", container.name)
-            yield from _check_requests(f"{place}.resources", container.resources)
+            if not (is_dns_label(container.name) and _are_sound(container.resources)):
+                place = f"{path}.{group}[{index}]"
+                yield from check_dns_label(f"{place}.name", container.name)
+                yield from _check_requests(f"{place}.resources", container.resources)
     if spec.resources.requests or spec.resources.limits:
         yield from _check_requests(f"{path}.resources", spec.resources)
     if spec.host_network:
@@ -85,7 +89,8 @@ def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
     yield from check_labels(f"{path}.nodeSelector", spec.node_selector)
     if spec.affinity is not None:
         yield from _check_affinity(f"{path}.affinity", spec.affinity)
-    yield from _check_spread(f"{path}.topologySpreadConstraints", spec.topology_spread_constraints)
+    if spec.topology_spread_constraints:
+        yield from _check_spread(f"{path}.topologySpreadConstraints", spec.topology_spread_constraints)
 
 
 def _check_container_names(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
@@ -99,7 +104,7 @@ def _check_container_names(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
             seen.add(container.name)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _odd_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names that no resource of a container can have: without a domain there are only Kubernetes' own."""
     return tuple(
@@ -113,6 +118,17 @@ def _check_names(path: str, amounts: Iterable[str]) -> Iterator[Finding]:
     for name in _odd_names(tuple(amounts)):
         right = f"allowed: {', '.join(_NATIVE)}, or a name with a domain such as example.com/gpu"
         yield Finding(join_path(path, name), "no such resource", right, did_you_mean(name, _NATIVE))
+
+
+def _are_sound(resources: pods.ResourceRequirements) -> bool:
+    return _are_sound_amounts(tuple(resources.requests.items()), tuple(resources.limits.items()))
+
+
+@remembered(4096)
+def _are_sound_amounts(requests: tuple[tuple[str, int], ...], limits: tuple[tuple[str, int], ...]) -> bool:
+    """Most containers ask for what others ask for."""
+    resources = pods.ResourceRequirements(requests=Resources(dict(requests)), limits=Resources(dict(limits)))
+    return not any(_check_requests("", resources))
 
 
 def _check_requests(path: str, resources: pods.ResourceRequirements) -> Iterator[Finding]:
@@ -140,15 +156,15 @@ def _check_host_network(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
 
 def check_tolerations(path: str, tolerations: Iterable[Toleration]) -> Iterator[Finding]:
     for index, toleration in enumerate(tolerations):
-        place = f"{path}[{index}]"
         exists = toleration.operator == "Exists"
         if not toleration.key and not exists:
-            yield Finding(f"{place}.operator", found(toleration.operator), "allowed without a key: Exists")
+            yield Finding(f"{path}[{index}].operator", found(toleration.operator), "allowed without a key: Exists")
         if exists and toleration.value:
-            yield Finding(f"{place}.value", found(toleration.value), "allowed with the operator Exists: nothing")
+            right = "allowed with the operator Exists: nothing"
+            yield Finding(f"{path}[{index}].value", found(toleration.value), right)
         if toleration.toleration_seconds is not None and toleration.effect != "NoExecute":
             right = "allowed beside tolerationSeconds: NoExecute"
-            yield Finding(f"{place}.effect", found(toleration.effect), right)
+            yield Finding(f"{path}[{index}].effect", found(toleration.effect), right)
 
 
 def _check_affinity(path: str, rules: pods.Affinity) -> Iterator[Finding]:
@@ -260,6 +276,8 @@ def check_template(manifest: core.Job | core.Controller, _: Neighbours) -> Itera
     template = manifest.spec.template
     yield from check_pod_spec("$.spec.template.spec", template.spec)
     yield from check_wishes("$.spec.template.metadata.annotations", template.metadata.annotations)
+    yield from check_lost_work(template.metadata.annotations, "$.spec.template.metadata.annotations")
+    yield from of_task_groups(template.metadata, "$.spec.template.metadata.annotations")
 
 
 RULES: dict[type, Any] = {

@@ -7,6 +7,7 @@ from reprieve.manifests import scheduling
 from reprieve.manifests.admission.metadata import check_dns_label, check_one, check_unique
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.pods import missing_class
+from reprieve.manifests.lost_work import check_lost_work
 from reprieve.manifests.priorities import BUILT_IN, HIGHEST_USER_PRIORITY, SYSTEM_PREFIX, parse_integer
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
 
@@ -48,6 +49,9 @@ def _check_annotations(item: scheduling.PriorityClass) -> Iterator[Finding]:
         if key.startswith(scheduling.TOLERATION_PREFIX) and key not in known:
             path = join_path("$.metadata.annotations", key)
             yield Finding(path, "no such property", f"allowed: {', '.join(known)}", did_you_mean(key, known))
+        elif key.startswith(scheduling.TOLERATION_PREFIX_BEFORE):
+            right = f"the prefix today is {scheduling.TOLERATION_PREFIX}"
+            yield Finding(join_path("$.metadata.annotations", key), "it has no effect", right, severity="warning")
     text = annotations.get(scheduling.ALLOW_PREEMPTION)
     if text is not None and text not in ("true", "false"):
         path = join_path("$.metadata.annotations", scheduling.ALLOW_PREEMPTION)
@@ -79,6 +83,7 @@ def _check_class_names(new: scheduling.Workload, old: scheduling.Workload) -> It
 
 
 def check_inline_workload(workload: scheduling.WorkloadV1alpha1, neighbours: Neighbours) -> Iterator[Finding]:
+    yield from check_lost_work(workload.metadata.annotations)
     spec = workload.spec
     yield from check_unique("$.spec.podGroups", [group.name for group in spec.pod_groups])
     for index, group in enumerate(spec.pod_groups):

@@ -11,7 +11,7 @@ from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.admission.yunikorn_limits import check_limits
 from reprieve.manifests.admission.yunikorn_limits import check_tree as check_limit_tree
 from reprieve.manifests.admission.yunikorn_placement import check_rules
-from reprieve.manifests.core import ConfigMap
+from reprieve.manifests.core import ConfigMap, Namespace
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, one_of
 from reprieve.model.resources import CPU, NOTHING, Resources, print_amount
 
@@ -201,4 +201,12 @@ def _check_config_map(config_map: ConfigMap, _: Neighbours) -> Iterator[Finding]
     yield from without_effect.of_config_map(config_map)
 
 
-RULES: dict[type, Any] = {yunikorn.QueueConfiguration: check, ConfigMap: _check_config_map}
+def _check_namespace(namespace: Namespace, _: Neighbours) -> Iterator[Finding]:
+    yield from without_effect.of_namespace(namespace.metadata)
+
+
+RULES: dict[type, Any] = {
+    yunikorn.QueueConfiguration: check,
+    ConfigMap: _check_config_map,
+    Namespace: _check_namespace,
+}

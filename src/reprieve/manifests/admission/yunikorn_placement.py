@@ -1,10 +1,10 @@
 """What YuniKorn refuses of placement rules, and rules that never give a queue."""
 
-import re
 from collections.abc import Iterator
 
 from reprieve.manifests import yunikorn
 from reprieve.manifests.problems import Finding, did_you_mean, found, one_of
+from reprieve.model.patterns import BadPattern, pattern
 
 _RULES = ("provided", "user", "tag", "fixed")
 _TAGS = ("namespace", "namespace.parentqueue")
@@ -84,7 +84,7 @@ def _check_filter(path: str, wanted: yunikorn.Filter) -> Iterator[Finding]:
 
 def _compiles(text: str) -> bool:
     try:
-        re.compile(text)
-    except re.error:
+        pattern(text)
+    except BadPattern:
         return False
     return True

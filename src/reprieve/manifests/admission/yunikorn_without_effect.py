@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reprieve.manifests import yunikorn
+from reprieve.manifests.admission.yunikorn_task_groups import of_task_groups
 from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.problems import Finding, found, join_path
@@ -12,6 +13,8 @@ from reprieve.manifests.problems import Finding, found, join_path
 _FREE = ("", yunikorn.EVERYBODY)
 """Access lists that keep nobody out, or are not there."""
 _READ = (yunikorn.POLICY_GROUP,)
+_OF_NAMESPACES = "yunikorn.apache.org/namespace."
+_ABOUT_PODS = ("generateAppId", "enableYuniKorn")
 
 
 def of_partition(path: str, partition: yunikorn.Partition) -> Iterator[Finding]:
@@ -43,13 +46,13 @@ def of_config_map(config_map: ConfigMap) -> Iterator[Finding]:
     for name in config_map.data:
         if name not in _READ and name != text:
             yield _none(join_path("$.data", name), "only the queues, and which of them, are read from here")
+    for name in config_map.binary_data:
+        yield _none(join_path("$.binaryData", name), "what is compressed is not read; queues are text in $.data")
 
 
 def of_pod(meta: ObjectMeta) -> Iterator[Finding]:
     """YuniKorn's annotations of pods."""
-    for name in (yunikorn.TASK_GROUPS, yunikorn.TASK_GROUP_NAME):
-        if name in meta.annotations:
-            yield _none(join_path("$.metadata.annotations", name), "each pod starts alone; a PodGroup makes a gang")
+    yield from of_task_groups(meta)
     said = meta.annotations.get(yunikorn.USER_INFO)
     if said:
         try:
@@ -58,6 +61,18 @@ def of_pod(meta: ObjectMeta) -> Iterator[Finding]:
             right = 'allowed: JSON such as {"user": "sue", "groups": ["dev"]}; it counts as user nobody'
             place = join_path("$.metadata.annotations", yunikorn.USER_INFO)
             yield Finding(place, found(said), right, severity="warning")
+    if yunikorn.IGNORE_APPLICATION in meta.annotations:
+        place = join_path("$.metadata.annotations", yunikorn.IGNORE_APPLICATION)
+        yield _none(place, "a pod belongs to the application that it names")
+
+
+def of_namespace(meta: ObjectMeta) -> Iterator[Finding]:
+    """YuniKorn's annotations of namespaces."""
+    for name in meta.annotations:
+        if name.startswith(_OF_NAMESPACES):
+            bounds = not name.endswith(_ABOUT_PODS)
+            instead = "a childtemplate gives queues that are made their bounds" if bounds else "every pod is in a queue"
+            yield _none(join_path("$.metadata.annotations", name), instead)
 
 
 def _none(path: str, instead: str) -> Finding:

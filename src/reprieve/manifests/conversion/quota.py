@@ -41,6 +41,7 @@ def _queue_to_v1beta1(data: Data) -> None:
 def _queue_from_v1alpha2(data: Data) -> None:
     spec = data.get("spec", {})
     rename(spec, "cohort", "cohortName")
+    spec.pop("resourceGroups", None)  # no field of that version: whatever stands there, nobody has looked at it
     resources = spec.pop("resources", None)
     if resources is not None:
         spec["resourceGroups"] = _resource_groups(resources)

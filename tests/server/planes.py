@@ -18,7 +18,7 @@ from reprieve.configuration import Settings
 from reprieve.manifests.kinds import NODES, PODS
 from reprieve.manifests.loaded import Loaded
 from reprieve.model.clock import Clock, system_clock
-from reprieve.planning.change import Change
+from reprieve.planning.change import ProposedChange
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.what_if import what_if
@@ -63,7 +63,7 @@ class TestPlane:
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
         return Planner(loaded, self.settings, now)
 
-    def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
+    def compare(self, loaded: Loaded, change: ProposedChange, now: datetime) -> Comparison:
         return what_if(loaded, change, self.settings, now)
 
     def queues(self) -> YunikornAnswers | None:

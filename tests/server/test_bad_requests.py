@@ -185,6 +185,20 @@ BAD = (
         400,
         b'{"metadata":{"name":"low"},"target":{"name":"n1"}}',
     ),
+    Bad(
+        "a binding of an old one",
+        "POST",
+        f"{PODS}/high/binding",
+        409,
+        b'{"metadata":{"resourceVersion":"1"},"target":{"name":"n1"}}',
+    ),
+    Bad(
+        "a binding of no version",
+        "POST",
+        f"{PODS}/high/binding",
+        400,
+        b'{"metadata":{"resourceVersion":1},"target":{"name":"n1"}}',
+    ),
     Bad("a binding of a pod that has a node", "POST", f"{LOW}/binding", 409, b'{"target":{"name":"n1"}}'),
     Bad("a binding of nobody", "POST", "/api/v1/namespaces/default/bindings", 400, b'{"target":{"name":"n1"}}'),
     Bad(

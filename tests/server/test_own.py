@@ -12,7 +12,7 @@ from tests.server.planes import Running, node_of, pod, running
 
 def test_health_and_readiness(http: httpx.Client) -> None:
     assert [http.get(path).text for path in ("/healthz", "/livez", "/readyz")] == ["ok", "ok", "ok"]
-    assert http.get("/readyz?verbose").text == "[+]ping ok\n[+]sync ok\ncheck passed\n"
+    assert http.get("/readyz?verbose").text == "[+]ping ok\n[+]sync ok\n[+]disk ok\ncheck passed\n"
 
 
 def test_not_ready_before_the_first_sync() -> None:

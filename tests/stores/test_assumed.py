@@ -38,7 +38,7 @@ class Scene:
         self.cache = Cache(PODS, lambda old, new: self.changes.append((node_of(old), node_of(new))), {"node": _by_node})
         self.first = pod(5)
         self.cache.put(self.first)
-        self.cache.assume(self.first, {"spec": {"nodeName": "n1"}}, has_node)
+        self.change = self.cache.assume(self.first, {"spec": {"nodeName": "n1"}}, has_node)
 
     @property
     def shown(self) -> str:
@@ -62,7 +62,7 @@ def test_it_is_shown_at_once_and_told_is_what_the_store_says(scene: Scene) -> No
     assert (scene.shown, scene.told) == ("n1", "")
     assert scene.changes == [("gone", ""), ("", "n1")]
     assert len(scene.cache.by("node", "n1")) == 1
-    assert scene.cache.assumes(scene.first)
+    assert scene.cache.assumes(scene.change)
 
 
 def test_what_the_store_tells_in_between_is_shown_with_it_on_top(scene: Scene) -> None:
@@ -76,8 +76,8 @@ def test_what_the_store_tells_in_between_is_shown_with_it_on_top(scene: Scene) -
 
 def test_when_the_store_tells_of_it_there_is_nothing_to_assume_any_more(scene: Scene) -> None:
     scene.cache.put(pod(6, node="n1"))
-    assert not scene.cache.assumes(scene.first)
-    scene.cache.withdraw(scene.first)
+    assert not scene.cache.assumes(scene.change)
+    scene.cache.withdraw(scene.change)
     assert (scene.shown, scene.told) == ("n1", "n1")
 
 
@@ -90,35 +90,53 @@ def test_an_older_event_changes_nothing(scene: Scene) -> None:
 
 def test_taken_back_it_has_not_happened(scene: Scene) -> None:
     scene.cache.put(pod(6, colour="red"))
-    scene.cache.withdraw(scene.first)
+    scene.cache.withdraw(scene.change)
     assert (scene.shown, scene.told) == ("", "")
     assert scene.changes[-1] == ("n1", "")
     assert scene.cache.by("node", "n1") == []
 
 
 def test_what_the_store_has_accepted_cannot_be_taken_back(scene: Scene) -> None:
-    scene.cache.confirm(scene.first)
-    scene.cache.withdraw(scene.first)
-    assert not scene.cache.assumes(scene.first)
+    scene.cache.confirm(scene.first, has_node)
+    scene.cache.withdraw(scene.change)
+    assert not scene.cache.assumes(scene.change)
     assert (scene.shown, scene.told) == ("n1", "")
 
 
 def test_of_two_only_the_one_that_was_not_accepted_is_taken_back(scene: Scene) -> None:
-    scene.cache.confirm(scene.first)
+    scene.cache.confirm(scene.first, has_node)
     patch = {"metadata": {"labels": {"second": "yes"}}}
-    scene.cache.assume(scene.first, patch, lambda record: "second" in record.metadata["labels"])
-    scene.cache.withdraw(scene.first)
+    second = scene.cache.assume(scene.first, patch, lambda record: "second" in record.metadata["labels"])
+    scene.cache.withdraw(scene.change)
+    assert labels(scene) == {"second": "yes"}
+    scene.cache.withdraw(second)
+    assert scene.shown == "n1"
+    assert labels(scene) == {}
+
+
+def test_of_two_that_are_on_their_way_one_is_taken_back(scene: Scene) -> None:
+    """Whoever is bound, and told to leave meanwhile, is still bound when it need not leave after all."""
+    leaves = scene.cache.assume(
+        scene.first, {"metadata": {"labels": {"leaves": "yes"}}}, lambda record: "x" in record.name
+    )
+    scene.cache.confirm(scene.first, has_node)
+    assert scene.cache.assumes(leaves)
+    assert not scene.cache.assumes(scene.change)
+    scene.cache.withdraw(leaves)
+    assert (scene.shown, labels(scene)) == ("n1", {})
+
+
+def labels(scene: Scene) -> dict[str, str]:
     found = scene.cache.get("a", "lab")
     assert found is not None
-    assert scene.shown == "n1"
-    assert "second" not in found.metadata["labels"]
+    return dict(found.metadata["labels"])
 
 
 def test_it_is_not_about_a_later_one_of_the_same_name(scene: Scene) -> None:
     scene.cache.put(pod(9, uid="u2"))
     assert (scene.shown, scene.told) == ("", "")
-    scene.cache.withdraw(scene.first)
-    scene.cache.confirm(scene.first)
+    scene.cache.withdraw(scene.change)
+    scene.cache.confirm(scene.first, has_node)
     assert scene.shown == ""
     scene.cache.assume(scene.first, {"spec": {"nodeName": "n1"}}, has_node)
     assert scene.shown == ""
@@ -128,9 +146,10 @@ def test_deleted_is_deleted(scene: Scene) -> None:
     scene.cache.drop(scene.first)
     assert scene.cache.get("a", "lab") is None
     assert scene.cache.told("a", "lab") is None
-    for again in (scene.cache.withdraw, scene.cache.confirm, scene.cache.put):
-        again(scene.first)
-        assert scene.cache.get("a", "lab") is None
+    scene.cache.withdraw(scene.change)
+    scene.cache.confirm(scene.first, has_node)
+    scene.cache.put(scene.first)
+    assert scene.cache.get("a", "lab") is None
 
 
 class _Lists:
@@ -157,14 +176,14 @@ def follows(scene: Scene, listing: Listing, *events: WatchEvent) -> None:
 def test_listed_again_it_is_still_assumed(scene: Scene) -> None:
     follows(scene, Listing([pod(7, colour="red")], 8))
     assert (scene.shown, scene.told) == ("n1", "")
-    scene.cache.withdraw(scene.first)
+    scene.cache.withdraw(scene.change)
     assert scene.shown == ""
 
 
 def test_listed_again_and_not_there_it_is_gone(scene: Scene) -> None:
     follows(scene, Listing([], 8))
     assert scene.shown == "gone"
-    scene.cache.withdraw(scene.first)
+    scene.cache.withdraw(scene.change)
     assert scene.shown == "gone"
 
 

@@ -1,29 +1,32 @@
 """What goes back, and in which form: JSON, bytes as they are kept, and errors as every Kubernetes client reads them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
-from reprieve.stores.errors import MethodNotAllowed, StoreError
+from reprieve.stores.errors import MethodNotAllowed, StoreError, Unauthorized
 from reprieve.texts import server as texts
 
 JSON = "application/json"
-_MOST_WARNINGS = 20
+MOST_WARNINGS = 20
+STALLED_SECONDS = 60.0
 
 
 class NotAcceptable(StoreError):
     code, reason = 406, "NotAcceptable"
 
 
-class Unauthorized(StoreError):
-    code, reason = 401, "Unauthorized"
-
-
 class Timeout(StoreError):
     code, reason = 504, "Timeout"
+
+
+class RequestTimeout(StoreError):
+    code, reason = 408, "Timeout"
 
 
 class InternalError(StoreError):
@@ -44,6 +47,22 @@ class Streamed(StreamingResponse):
     def __init__(self, content: AsyncIterator[bytes], media_type: str) -> None:
         super().__init__(content, media_type=media_type)
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whoever does not read for a minute is cut off: what waits to be sent takes memory."""
+
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(STALLED_SECONDS):
+                await send(message)
+
+        try:
+            await super().__call__(scope, receive, send_in_time)
+        except TimeoutError:
+            return  # without an end the answer is not whole, and the connection is closed
+        finally:
+            close = getattr(self.body_iterator, "aclose", None)
+            if close is not None:
+                await close()
+
 
 Answer = Response
 
@@ -59,7 +78,7 @@ def json_answer(data: Any, code: int = 200, headers: Mapping[str, str] | None = 
 
 def warned(sentences: Sequence[str]) -> dict[str, str]:
     """The header in which Kubernetes' clients look for warnings."""
-    return {"Warning": ", ".join(f"299 - {_quoted(each)}" for each in sentences[:_MOST_WARNINGS])} if sentences else {}
+    return {"Warning": ", ".join(f"299 - {_quoted(each)}" for each in sentences[:MOST_WARNINGS])} if sentences else {}
 
 
 def _quoted(sentence: str) -> str:

@@ -3,15 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from reprieve.access.audit import AuditLog
+from reprieve.access.identities import ANYBODY
+from reprieve.access.rights import check_sees_all
+from reprieve.access.tokens import Tokens
 from reprieve.server import (
     answers,
     discovery,
@@ -19,6 +24,7 @@ from reprieve.server import (
     openapi,
     own,
     reading,
+    reviews,
     subresources,
     visibility,
     watching,
@@ -26,12 +32,25 @@ from reprieve.server import (
     writing,
     yunikorn,
 )
-from reprieve.server.answers import Answer, WrongMethod, error_answer, form_of, json_answer, wants_aggregated
-from reprieve.server.guard import METHODS, Guard
+from reprieve.server.answers import (
+    Answer,
+    WrongMethod,
+    error_answer,
+    form_of,
+    json_answer,
+    raw_answer,
+    wants_aggregated,
+)
+from reprieve.server.auditing import audited
+from reprieve.server.curtain import Curtain
+from reprieve.server.guard import IDENTITY, METHODS, OPEN, Guard, identity_of
+from reprieve.server.heavy_work import Places
 from reprieve.server.list_pages import ListPages
+from reprieve.server.permissions import check_call
 from reprieve.server.plane import Plane
 from reprieve.server.requests import AnyRequest, Call, query_of, segments_of, target_of
-from reprieve.stores.errors import NotFound, StoreError, Unavailable
+from reprieve.server.turns import Turns, turns_of
+from reprieve.stores.errors import BadRequest, NotFound, StoreError, Unavailable
 from reprieve.texts import server as texts
 
 _LOG = logging.getLogger("reprieve.server")
@@ -41,41 +60,50 @@ Handler = Callable[[AnyRequest], Awaitable[Answer]]
 Row = tuple[str, Handler, tuple[str, ...]]
 
 
-def create_app(plane: Plane, *, token: str = "") -> Starlette:
-    """The API of a control plane; with a token, only for those who send it."""
+def create_app(
+    plane: Plane, *, token: str = "", tokens: Tokens | None = None, audit: AuditLog | None = None
+) -> Starlette:
+    """The API of a control plane; with a token, or several, only for those who send one. `audit`: who did what."""
     stopping = asyncio.Event()
-    return _app([*_visibility(plane), *_kubernetes(plane, stopping), *_own(plane)], token, stopping)
+    table = [*_visibility(plane), *reviews.rows(), *_kubernetes(plane, stopping), *_own(plane)]
+    return _app(plane, table, tokens or Tokens(token), stopping, audit)
 
 
 def create_scheduler_app(plane: Plane, *, token: str = "") -> Starlette:
     """What a scheduler tells of itself: its health, its figures, its decisions. The objects are the API server's."""
-    return _app([*_visibility(plane), *_own(plane)], token, asyncio.Event())
+    return _app(plane, [*_visibility(plane), *_own(plane)], Tokens(token), asyncio.Event())
 
 
-def _app(table: list[Row], token: str, stopping: asyncio.Event) -> Starlette:
-    app = Starlette(routes=[_route(*row) for row in table], middleware=[Middleware(_Guarded, guard=Guard(token))])
+def _app(
+    plane: Plane, table: list[Row], tokens: Tokens, stopping: asyncio.Event, audit: AuditLog | None = None
+) -> Starlette:
+    guarded = Middleware(_Guarded, guard=Guard(tokens), audit=audit)
+    app = Starlette(routes=[_route(plane, *row) for row in table], middleware=[guarded])
     app.router.redirect_slashes = False
     app.router.default = _Answering(_nowhere)
     app.state.stopping = stopping
-    app.state.token = token
+    app.state.guarded = tokens.wanted
+    app.state.turns, app.state.plans = Turns(), Places()
     return app
 
 
 class _Guarded:
     """Whoever may not ask is told so before anything else happens. A slash at the end of a path means nothing."""
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+    def __init__(self, app: ASGIApp, guard: Guard, audit: AuditLog | None = None) -> None:
         self._app = app
         self._guard = guard
+        self._audit = audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         try:
-            self._guard.check(scope)
+            checked = self._guard.check(scope)
         except StoreError as error:
-            return await error_answer(error)(scope, receive, send)
-        await self._app({**scope, "path": scope["path"].rstrip("/") or "/"}, receive, send)
+            return await error_answer(error)(scope, receive, audited(self._audit, scope, send))
+        send = audited(self._audit, checked, send)
+        await self._app({**checked, "path": checked["path"].rstrip("/") or "/"}, receive, send)
 
 
 class _Answering:
@@ -92,6 +120,8 @@ class _Answering:
             return await self._handler(request)
         except StoreError as error:
             return error_answer(error)
+        except ClientDisconnect:
+            return error_answer(BadRequest(texts.CLIENT_LEFT))  # for the audit log: nobody hears it
         except Exception as error:
             _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
             return error_answer(answers.InternalError(texts.INTERNAL))
@@ -131,25 +161,39 @@ def _own(plane: Plane) -> list[Row]:
         ("/healthz", partial(own.healthz, plane), _GET),
         ("/livez", partial(own.healthz, plane), _GET),
         ("/readyz", partial(own.readyz, plane), _GET),
-        ("/metrics", partial(own.metrics, plane), _GET),
+        ("/metrics", _of_all(partial(own.metrics, plane)), _GET),
         ("/plan", partial(what_if.plan, plane), ("GET", "POST")),
-        ("/compare", partial(what_if.compare, plane), ("POST",)),
+        ("/compare", _of_all(partial(what_if.compare, plane)), ("POST",)),
         ("/explain/{rest:path}", partial(own.explain, plane), _GET),
         ("/attempts/{rest:path}", partial(own.attempts, plane), _GET),
         ("/units", partial(own.units, plane), _GET),
         ("/story/{rest:path}", partial(own.story, plane), _GET),
         ("/decisions", partial(own.decisions, plane), _GET),
         ("/decisions/{name}", partial(own.decision, plane), _GET),
-        ("/shadow", partial(own.shadow, plane), _GET),
-        *yunikorn.rows(plane),
+        ("/shadow", _of_all(partial(own.shadow, plane)), _GET),
+        *((path, _of_all(handler), methods) for path, handler, methods in yunikorn.rows(plane)),
     ]
 
 
-def _route(path: str, handler: Handler, methods: tuple[str, ...]) -> Route:
+def _of_all(handler: Handler) -> Handler:
+    """What tells of all namespaces, for those who may see all of them."""
+
+    async def answer(request: AnyRequest) -> Answer:
+        check_sees_all(identity_of(request.scope))
+        return await handler(request)
+
+    return answer
+
+
+def _route(plane: Plane, path: str, handler: Handler, methods: tuple[str, ...]) -> Route:
     async def handle(request: AnyRequest) -> Answer:
         if request.method not in methods:
             raise WrongMethod(str(request.method), methods)
-        return await handler(request)
+        if path not in OPEN:
+            await turns_of(request).next()
+        answer = await handler(request)
+        identity = request.scope.get(IDENTITY, ANYBODY)  # whether it lives may be asked by anybody
+        return answer if identity.sees_all else Curtain(identity, plane.store).before(answer)
 
     return Route(path, _Answering(handle))
 
@@ -166,14 +210,19 @@ def _objects(plane: Plane, stopping: asyncio.Event) -> Handler:
         query.check()
         form = form_of(request.headers.get("accept", ""))
         call = Call(plane, request, target, query, form, pages, stopping)
-        return await _verb_of(call)(call)
+        verb = _verb_of(call)
+        check_call(call)
+        return await verb(call)
 
     return answer
 
 
 def _given(make: Callable[[], Any]) -> Handler:
+    """What is always the same: written once."""
+    made = cache(lambda: msgspec.json.encode(make()))
+
     async def answer(_: AnyRequest) -> Answer:
-        return json_answer(make())
+        return raw_answer(made())
 
     return answer
 

@@ -1,19 +1,35 @@
 """The body of a request: bounded, JSON or YAML, one object of the kind that the path is about."""
 
+import asyncio
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import msgspec
 
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
+from reprieve.server.answers import RequestTimeout
+from reprieve.server.heavy_work import in_thread
 from reprieve.server.requests import AnyRequest, PathTarget
-from reprieve.stores.errors import BadRequest, TooLarge, UnsupportedMediaType
+from reprieve.server.turns import turns_of
+from reprieve.stores.errors import BadRequest, TooLarge, TooManyRequests, UnsupportedMediaType
 from reprieve.texts import server as texts
 
 LIMIT = 3 * 1024 * 1024
 # A client that is still sending does not read: so much is read and thrown away before it is told.
 _DRAINED = 8 * LIMIT
+BODY_SECONDS = 60.0
+"""Within which a body arrives."""
+_LONG = 16 * 1024
+"""Bytes of YAML that are read at once."""
+MOST_PARTS, MOST_PATCHED = 40_000, 15_000
+"""Objects and lists in the body of a request, and in a patch: more than are kept of one object. Each is looked at."""
+_MOST_VALUES = LIMIT // 4
+_MOST_AT_ONCE = 128 * 1024 * 1024
+"""Bytes of all bodies that are being read."""
+_MOST_DOCUMENTS = 1_000
+"""Documents without content that may stand before the one that counts, and behind it."""
 OBJECT_TYPES = ("application/json", "application/yaml")
 
 
@@ -21,46 +37,127 @@ async def read_body(request: AnyRequest) -> bytes:
     """All of it, or `TooLarge`."""
     if (declared := request.headers.get("content-length", "")).isdigit() and int(declared) > _DRAINED:
         raise TooLarge(texts.too_large(LIMIT))
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > _DRAINED:
-            break
-        parts.append(part if size <= LIMIT else b"")
-    if size > LIMIT:
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            content = await _whole(request)
+    except TimeoutError as error:
+        raise RequestTimeout(texts.too_slow(BODY_SECONDS)) from error
+    if len(content) > LIMIT:
         raise TooLarge(texts.too_large(LIMIT))
-    return b"".join(parts)
+    await turns_of(request).next()
+    return bytes(content)
+
+
+class _Arriving:
+    """All bodies together that are being read, as far as they have come."""
+
+    size = 0
+
+    @classmethod
+    def add(cls, size: int) -> None:
+        cls.size += size
+
+    @classmethod
+    def check(cls) -> None:
+        if cls.size > _MOST_AT_ONCE:
+            raise TooManyRequests(texts.TOO_MANY_WAIT, retry_after=1)
+
+
+async def _whole(request: AnyRequest) -> bytearray:
+    """What is sent; of what is too large only so much that this shows."""
+    content, size = bytearray(), 0
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > _DRAINED:
+                break
+            if len(content) <= LIMIT:
+                content += part
+                _Arriving.add(len(part))
+                _Arriving.check()
+    finally:
+        _Arriving.add(-len(content))
+    return content
 
 
 def media_type(request: AnyRequest, allowed: tuple[str, ...]) -> str:
-    """What the body is said to be; a body of which nothing is said is the first that is allowed."""
+    """What the body is said to be. Client libraries may leave it out, and mean the first that is allowed; pages in
+    browsers may not: without a type they could send anything without being asked first."""
     declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if declared and declared not in allowed:
+    if (declared or _from_page(request)) and declared not in allowed:
         raise UnsupportedMediaType(texts.media_type(declared, allowed))
     return declared or allowed[0]
 
 
-def decode(content: bytes, declared: str) -> Any:
-    """Plain data; raises `BadRequest` where it is none."""
+def _from_page(request: AnyRequest) -> bool:
+    """Whether a browser sends it, with a body."""
+    sends = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
+    return sends and ("origin" in request.headers or "sec-fetch-site" in request.headers)
+
+
+async def decode(content: bytes, declared: str, most: int = MOST_PARTS) -> Any:
+    """Plain data, of so many parts at most; raises `BadRequest` where it is none. Long YAML is read in a thread."""
+    if "yaml" in declared and len(content) > _LONG:
+        _Arriving.add(len(content))
+        try:
+            _Arriving.check()
+            return await in_thread(_decode, content, declared, most)
+        finally:
+            _Arriving.add(-len(content))
+    return _decode(content, declared, most)
+
+
+def _decode(content: bytes, declared: str, most: int) -> Any:
     if not content.strip():
         raise BadRequest(texts.EMPTY_BODY)
     try:
-        return _yaml(content) if "yaml" in declared else msgspec.json.decode(content)
+        data = _yaml(content) if "yaml" in declared else msgspec.json.decode(content)
     except RecursionError as error:
         raise BadRequest(texts.TOO_DEEP) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequest(texts.malformed("not UTF-8 text" if "yaml" in declared else str(error))) from error
+    # In YAML an alias stands for many; in JSON there are no more parts than brackets, which are counted at once.
+    if "yaml" in declared or content.count(b"{") + content.count(b"[") > most:
+        _check_parts(data, most)
+    return data
+
+
+def _check_parts(data: Any, most: int) -> None:
+    number, left = 0, [data]
+    while left:
+        here = left.pop()
+        inner = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
+        found = [each for each in inner if isinstance(each, dict | list)]
+        number += len(found)
+        left += found
+        if number > most:
+            raise TooLarge(texts.too_many_parts(most))
 
 
 def _yaml(content: bytes) -> Any:
-    documents = [document for document in read_yaml(content.decode()) if document is not None]
-    problems = [document for document in documents if isinstance(document, SyntaxProblem)]
-    if problems:
-        raise BadRequest(texts.malformed(problems[0].message))
-    if len(documents) != 1:
+    """The only document; nobody reads on behind a second one."""
+    found = list(islice((each for each in islice(read_yaml(content.decode()), _MOST_DOCUMENTS) if each is not None), 2))
+    for document in found:
+        if isinstance(document, SyntaxProblem):
+            raise BadRequest(texts.malformed(document.message))
+    if len(found) != 1:
         raise BadRequest(texts.not_an_object("one YAML document"))
-    return _without_decimals(documents[0])
+    if unfolded(found[0], _MOST_VALUES) > _MOST_VALUES:
+        raise TooLarge(texts.too_large(LIMIT))
+    return _without_decimals(found[0])
+
+
+def unfolded(data: Any, most: int) -> int:
+    """How many values there are, each place where an alias stands counted; no more than a few beyond `most`."""
+    number, left = 0, [data]
+    while left and number <= most:
+        here = left.pop()
+        number += 1
+        if isinstance(here, dict):
+            left.extend(here.values())
+        elif isinstance(here, list):
+            left.extend(here)
+    return number
 
 
 def _without_decimals(data: Any) -> Any:
@@ -72,13 +169,22 @@ def _without_decimals(data: Any) -> Any:
     return float(data) if isinstance(data, Decimal) else data
 
 
-async def read_object(request: AnyRequest, *, optional: bool = False) -> dict[str, Any]:
+async def read_object(request: AnyRequest, *, optional: bool = False, most: int = MOST_PARTS) -> dict[str, Any]:
     """An object, of whatever kind; `optional`: an empty body is an empty object."""
+    sent = await read_sent(request)
+    return {} if optional and not sent.content.strip() else as_object(await decode(*sent, most))
+
+
+class Sent(NamedTuple):
+    """A body as it came, and what it is said to be."""
+
+    content: bytes
+    declared: str
+
+
+async def read_sent(request: AnyRequest) -> Sent:
     declared = media_type(request, OBJECT_TYPES)
-    content = await read_body(request)
-    if optional and not content.strip():
-        return {}
-    return as_object(decode(content, declared))
+    return Sent(await read_body(request), declared)
 
 
 def as_object(data: Any) -> dict[str, Any]:

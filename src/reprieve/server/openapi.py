@@ -41,11 +41,13 @@ def index() -> dict[str, Any]:
     return {"paths": paths}
 
 
-@cache
 def of_group(path: str) -> dict[str, Any] | None:
     """The document of one version of a group; None: there is none."""
-    if path not in _versions():
-        return None
+    return _of_known_group(path) if path in _versions() else None
+
+
+@cache
+def _of_known_group(path: str) -> dict[str, Any]:
     group, version = _versions()[path]
     pairs = [(resource, version) for resource in discovery.resources_in(group, version)]
     document = _document(pairs, schemas.components(kept=True), whole=False)

@@ -22,6 +22,7 @@ _REASONS = {
     403: "An admission rule, or where the request comes from, forbids it.",
     404: "There is no such object.",
     406: "Only JSON can be answered.",
+    408: "The body did not arrive in time.",
     409: "It exists already, or has changed since.",
     410: "The version asked for is too old.",
     413: "The body is too large.",
@@ -29,10 +30,11 @@ _REASONS = {
     422: "The object is not valid.",
     429: "A budget does not allow it now.",
     503: "The server is stopping.",
+    507: "The disk is full.",
     504: "The version asked for is yet to come.",
 }
 _ALWAYS = (400, 401, 403, 404, 406, 503)
-_WRITING = (*_ALWAYS, 409, 413, 415, 422)
+_WRITING = (*_ALWAYS, 408, 409, 413, 415, 422, 507)
 
 
 def in_query(name: str, schema: Schema) -> dict[str, Any]:

@@ -1,15 +1,22 @@
 """What Reprieve adds to Kubernetes' API: its health, its figures, and the decisions that were made."""
 
+from typing import Any
+
 import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import Response
 
+from reprieve.access.identities import Identity
+from reprieve.access.rights import check_sees
 from reprieve.manifests.kinds import KINDS, written_name
+from reprieve.model.names import parts_of
 from reprieve.server.answers import json_answer, text_answer
+from reprieve.server.guard import identity_of
 from reprieve.server.plane import HistoryReader, Plane
 from reprieve.server.queries import Query
 from reprieve.server.requests import AnyRequest, query_of, segments_of
 from reprieve.stores.errors import BadRequest, NotFound, Unavailable
+from reprieve.stores.protocol import Troubled
 from reprieve.texts import server as texts
 
 MOST = 1000
@@ -18,19 +25,21 @@ _USUAL = 50
 
 async def healthz(_: Plane, request: AnyRequest) -> Response:
     """Whether it lives."""
-    return _health(request, ("ping", True))
+    return _health(request, ("ping", ""))
 
 
 async def readyz(plane: Plane, request: AnyRequest) -> Response:
     """Whether it has seen everything once and decides."""
-    return _health(request, ("ping", True), ("sync", plane.ready))
+    trouble = plane.store.trouble if isinstance(plane.store, Troubled) else ""
+    return _health(request, ("ping", ""), ("sync", "" if plane.ready else texts.NOT_READY), ("disk", trouble))
 
 
-def _health(request: AnyRequest, *checks: tuple[str, bool]) -> Response:
-    fine = all(good for _, good in checks)
+def _health(request: AnyRequest, *checks: tuple[str, str]) -> Response:
+    """Checks, each with what is wrong."""
+    fine = not any(wrong for _, wrong in checks)
     if not query_of(request).flag("verbose") and fine:
         return text_answer("ok")
-    lines = [f"[{'+' if good else '-'}]{name} {'ok' if good else texts.NOT_READY}" for name, good in checks]
+    lines = [f"[{'-' if wrong else '+'}]{name} {wrong or 'ok'}" for name, wrong in checks]
     return text_answer("\n".join([*lines, "check passed" if fine else "check failed", ""]), 200 if fine else 503)
 
 
@@ -44,7 +53,7 @@ async def metrics(plane: Plane, _: AnyRequest) -> Response:
 
 
 async def explain(plane: Plane, request: AnyRequest) -> Response:
-    unit, uid = _unit(request), query_of(request).text("uid")
+    unit, uid = _seen_unit(request), query_of(request).text("uid")
     told = _history(plane).explain(unit, uid)
     if not any(told.get(part) for part in ("story", "decision", "preempted", "attempts", "others", "earlier")):
         raise NotFound(texts.nothing_known(unit))
@@ -53,7 +62,7 @@ async def explain(plane: Plane, request: AnyRequest) -> Response:
 
 async def attempts(plane: Plane, request: AnyRequest) -> Response:
     """What a unit was tried as, in the order of time, each with the runs whose logs are known."""
-    unit = _unit(request)
+    unit = _seen_unit(request)
     found = _history(plane).attempts(unit)
     if not found:
         raise NotFound(texts.nothing_known(unit))
@@ -66,32 +75,56 @@ async def units(plane: Plane, request: AnyRequest) -> Response:
     name = query_of(request).text("name")
     if not name:
         raise BadRequest(texts.wrong_field("name", "the name of an object"))
-    return json_answer({"units": _history(plane).called(name)})
+    identity = identity_of(request.scope)
+    found = [unit for unit in _history(plane).called(name) if identity.sees(parts_of(unit).namespace)]
+    return json_answer({"units": found})
 
 
 async def story(plane: Plane, request: AnyRequest) -> Response:
-    unit, limit = _unit(request), _limit(query_of(request))
+    unit, limit = _seen_unit(request), _limit(query_of(request))
     return json_answer({"unit": unit, "story": _history(plane).story(unit, limit)})
 
 
 async def decisions(plane: Plane, request: AnyRequest) -> Response:
+    """The last ones; those about others only where they cost somebody its place who may be seen."""
     query = query_of(request)
-    limit = _limit(query)
-    return json_answer({"decisions": _history(plane).decisions(query.text("unit"), limit)})
+    limit, unit, identity = _limit(query), query.text("unit"), identity_of(request.scope)
+    if unit:
+        check_sees(identity, parts_of(unit).namespace)
+    found = _history(plane).decisions(unit, limit)
+    return json_answer({"decisions": [made for made in found if unit or _sees(identity, made["preemptor"])]})
 
 
 async def decision(plane: Plane, request: AnyRequest) -> Response:
     identity = segments_of(request)[-1]
     number = int(identity) if identity.isascii() and identity.isdecimal() and len(identity) <= 18 else 0
     found = _history(plane).decision(number) if number else None
-    if found is None:
+    asks = identity_of(request.scope)
+    told = found is not None and any(_sees(asks, unit) for unit in _parties(found))
+    if found is None or not told:
         raise NotFound(texts.no_decision(identity))
     return json_answer(found)
+
+
+def _parties(decision: dict[str, Any]) -> list[str]:
+    """Who decided, and whom it cost a place."""
+    return [decision["preemptor"], *(victim["unit"] for victim in decision["plan"].get("victims") or ())]
+
+
+def _sees(identity: Identity, unit: str) -> bool:
+    return identity.sees(parts_of(unit).namespace)
 
 
 async def shadow(plane: Plane, request: AnyRequest) -> Response:
     """How often another scheduler decided as this one in shadow would have, and where it did not."""
     return json_answer(_history(plane).agreement(_limit(query_of(request))))
+
+
+def _seen_unit(request: AnyRequest) -> str:
+    """The unit that a path names, if who asks may see it."""
+    unit = _unit(request)
+    check_sees(identity_of(request.scope), parts_of(unit).namespace)
+    return unit
 
 
 def _unit(request: AnyRequest) -> str:

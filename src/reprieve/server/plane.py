@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 from reprieve.configuration import Settings
 from reprieve.manifests.loaded import Loaded
 from reprieve.model.clock import Clock
-from reprieve.planning.change import Change
+from reprieve.planning.change import ProposedChange
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.yunikorn_answers import YunikornAnswers
@@ -80,7 +80,7 @@ class Plane(Protocol):
         """A planner over these manifests, with the settings that this control plane decides by."""
         ...
 
-    def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
+    def compare(self, loaded: Loaded, change: ProposedChange, now: datetime) -> Comparison:
         """What is different with a change, by the same settings."""
         ...
 

@@ -1,16 +1,20 @@
 """Getting and listing: stored bytes go out as they are, unless another version or a table is asked for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-import msgspec
+from msgspec.json import encode
 from starlette.responses import Response
 
 from reprieve.server import tables, warnings
-from reprieve.server.answers import AnswerForm, Timeout, json_answer, raw_answer, warned
+from reprieve.server.answers import AnswerForm, Timeout, raw_answer, warned
+from reprieve.server.heavy_work import in_thread
 from reprieve.server.list_pages import ListPart, after, read_token
 from reprieve.server.queries import LARGEST, Query
 from reprieve.server.requests import Call
+from reprieve.server.slices import AT_A_TIME, list_answer
+from reprieve.stores.api.selectors import select
 from reprieve.stores.errors import BadRequest, Expired
 from reprieve.stores.records import Listing, Record
 from reprieve.texts import server as texts
@@ -30,9 +34,9 @@ def encoded(call: Call, record: Record, *, headings: bool = True) -> bytes:
     match call.form:
         case AnswerForm.TABLE:
             metadata = {"resourceVersion": str(record.version)}
-            return msgspec.json.encode(_table(call, [record], metadata, headings=headings))
+            return encode(_table(call, [record], metadata, headings=headings))
         case AnswerForm.METADATA:
-            return msgspec.json.encode(tables.partial(record.in_version(call.target.api_version)))
+            return encode(tables.partial(record.in_version(call.target.api_version)))
         case AnswerForm.OBJECTS:
             return record.in_version(call.target.api_version).raw
 
@@ -64,8 +68,12 @@ async def selected(call: Call) -> Listing:
     labels, fields = query.text("labelSelector"), query.text("fieldSelector")
     if target.name:
         fields = ",".join(part for part in (fields, f"metadata.name={target.name}") if part)
-    found = await call.store.list(target.resource, target.namespace, labels=labels, fields=fields)
-    return Listing(sorted(found.records, key=lambda record: record.key), found.version)
+    found = await call.store.list(target.resource, target.namespace)
+    records = found.records
+    if labels or fields:
+        matching = select(records, target.resource, labels, fields)
+        records = await in_thread(list, matching) if len(records) > AT_A_TIME else list(matching)
+    return Listing(records, found.version)
 
 
 def _at_version(query: Query, listing: Listing) -> Listing:
@@ -87,15 +95,17 @@ def _listed(call: Call, part: ListPart, headers: Mapping[str, str] | None = None
     metadata = list_metadata(part, counted=not selects)
     match call.form:
         case AnswerForm.TABLE:
-            return json_answer(_table(call, part.records, metadata), headers=headers)
+            head = {key: value for key, value in _table(call, [], metadata).items() if key != "rows"}
+            include, now = call.query.choice("includeObject"), call.plane.clock()
+            row = partial(tables.row, api_version=call.target.api_version, now=now, include=include)
+            return list_answer(
+                head, "rows", part.records, lambda record: encode(row(record)), call.turns, dict(headers or {})
+            )
         case AnswerForm.METADATA:
-            items = [tables.partial(record.in_version(call.target.api_version)) for record in part.records]
-            head = {"kind": "PartialObjectMetadataList", "apiVersion": tables.META}
-            return json_answer({**head, "metadata": metadata, "items": items})
+            head = {"kind": "PartialObjectMetadataList", "apiVersion": tables.META, "metadata": metadata}
+            return list_answer(head, "items", part.records, lambda record: encoded(call, record), call.turns)
         case AnswerForm.OBJECTS:
-            kind, api_version = f"{call.target.resource.kind}List", call.target.api_version
-            raw = (record.in_version(api_version).raw for record in part.records)
-            return raw_answer(raw_list(kind, api_version, metadata, raw))
+            return raw_list(call, metadata, part.records)
 
 
 def list_metadata(part: ListPart, *, counted: bool) -> dict[str, Any]:
@@ -108,7 +118,12 @@ def list_metadata(part: ListPart, *, counted: bool) -> dict[str, Any]:
     return metadata
 
 
-def raw_list(kind: str, api_version: str, metadata: dict[str, Any], items: Iterable[bytes]) -> bytes:
+def raw_list(
+    call: Call, metadata: dict[str, Any], records: Sequence[Record], headers: Mapping[str, str] | None = None
+) -> Response:
     """A list whose items are not decoded and encoded again."""
-    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-    return head[:-1] + b',"items":[' + b",".join(items) + b"]}"
+    api_version = call.target.api_version
+    head = {"kind": f"{call.target.resource.kind}List", "apiVersion": api_version, "metadata": metadata}
+    return list_answer(
+        head, "items", records, lambda record: record.in_version(api_version).raw, call.turns, dict(headers or {})
+    )

@@ -9,14 +9,17 @@ from urllib.parse import unquote
 
 from starlette.requests import Request
 
+from reprieve.access.identities import Identity
 from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.kinds import PODS, READERS, RESOURCES
 from reprieve.manifests.known_fields import unknown_fields
 from reprieve.manifests.resource import Resource
-from reprieve.server.answers import AnswerForm
+from reprieve.server.answers import MOST_WARNINGS, AnswerForm
+from reprieve.server.guard import identity_of
 from reprieve.server.list_pages import ListPages
 from reprieve.server.plane import Plane
 from reprieve.server.queries import Query
+from reprieve.server.turns import Turns, turns_of
 from reprieve.stores.errors import BadRequest, Invalid, NotFound
 from reprieve.stores.protocol import Rehearsing, Store
 from reprieve.texts import server as texts
@@ -93,6 +96,15 @@ class Call(NamedTuple):
     stopping: asyncio.Event
 
     @property
+    def identity(self) -> Identity:
+        """Who asks."""
+        return identity_of(self.request.scope)
+
+    @property
+    def turns(self) -> Turns:
+        return turns_of(self.request)
+
+    @property
     def store(self) -> Store:
         """Where the request is carried out, or only rehearsed."""
         return self.rehearsing() if self.query.choice("dryRun") else self.plane.store
@@ -112,7 +124,7 @@ class Call(NamedTuple):
         reader = READERS[self.target.api_version, self.target.resource.kind]
         found = [
             texts.unknown_field(finding.field.removeprefix("$."), finding.suggestion)
-            for finding in unknown_fields(drop_nulls(data), reader.written)
+            for finding in unknown_fields(drop_nulls(data), reader.written, MOST_WARNINGS)
         ]
         if found and asked == "Strict":
             raise BadRequest(texts.strict_decoding(found))

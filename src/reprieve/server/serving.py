@@ -5,6 +5,7 @@ Signals are the program's own business: this takes none.
 
 import asyncio
 import errno
+import logging
 import socket
 from contextlib import AbstractContextManager, nullcontext
 
@@ -12,10 +13,11 @@ import uvicorn
 from starlette.applications import Starlette
 
 from reprieve.manifests.problems import ReprieveError
+from reprieve.server.connections import Limits, calm_exceptions, limited_protocol
 from reprieve.server.guard import is_loopback
 from reprieve.texts import server as texts
 
-_BACKLOG = 2048
+_BACKLOG = 128
 _GRACE_SECONDS = 5
 
 
@@ -41,6 +43,7 @@ class Serving:
         self._app = app
         self._server = server
         self._listener = listener
+        self._undo = calm_exceptions(asyncio.get_running_loop())
         self._task = asyncio.create_task(server.serve(sockets=[listener]), name="http")
 
     @property
@@ -68,15 +71,20 @@ class Serving:
             await asyncio.shield(self._task)
         finally:
             self._listener.close()
+            self._undo()
 
 
-async def serve(app: Starlette, host: str = "127.0.0.1", port: int = 0) -> Serving:
+async def serve(app: Starlette, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None) -> Serving:
     """Answer requests from now on; port 0 takes any that is free."""
-    if not is_loopback(host) and not app.state.token:
+    if not is_loopback(host) and not app.state.guarded:
         raise TokenRequired(texts.UNPROTECTED)
+    limits = (limits or Limits()).possible()
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what clients do wrong fills no log
     listener = _listen(host, port)
     configuration = uvicorn.Config(
         app,
+        http=limited_protocol(limits),
+        timeout_keep_alive=limits.idle_seconds,
         access_log=False,
         log_config=None,
         lifespan="on",

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from reprieve.server import bodies
 from reprieve.server.answers import json_answer, success
 from reprieve.server.requests import Call
-from reprieve.server.writing import delete_options
+from reprieve.server.writing import delete_options, preconditions
 from reprieve.stores.errors import BadRequest
 from reprieve.texts import server as texts
 
@@ -19,7 +19,8 @@ async def bind(call: Call) -> Response:
     metadata = dict(bodies.metadata_of(data))
     name = _name(call, metadata)
     node = _node_in(data.get("target"))
-    await call.store.bind(name, call.target.namespace, node, uid=metadata.get("uid") or "")
+    uid, version = preconditions(metadata, "metadata")
+    await call.store.bind(name, call.target.namespace, node, uid=uid, version=version)
     return json_answer(success("pods", "", name, ""), 201)
 
 

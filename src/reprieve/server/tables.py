@@ -49,15 +49,15 @@ def table(
         "apiVersion": META,
         "metadata": metadata or {},
         "columnDefinitions": [_definition(column) for column in resource.columns] if headings else None,
-        "rows": [_row(record, api_version or resource.api_version, now, include) for record in records],
+        "rows": [row(record, api_version or resource.api_version, now, include) for record in records],
     }
 
 
-def _row(record: Record, api_version: str, now: datetime, include: str) -> dict[str, Any]:
-    data = record.in_version(record.resource.api_version).data
+def row(record: Record, api_version: str, now: datetime, include: str) -> dict[str, Any]:
+    data = record.in_version(record.resource.api_version).glance()
     row: dict[str, Any] = {"cells": [cell_of(column, data, now) for column in record.resource.columns]}
     if include == "Object":
-        row["object"] = record.in_version(api_version).data
+        row["object"] = record.in_version(api_version).glance()
     elif include != "None":
         row["object"] = partial(record.in_version(api_version))
     return row
@@ -65,4 +65,4 @@ def _row(record: Record, api_version: str, now: datetime, include: str) -> dict[
 
 def partial(record: Record) -> dict[str, Any]:
     """Only what an object is called and carries: kubectl reads names and namespaces from it."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": record.metadata}
+    return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": record.glance()["metadata"]}

@@ -10,12 +10,14 @@ from typing import Any
 from msgspec import to_builtins
 from starlette.responses import Response
 
+from reprieve.access.rights import check_sees, check_sees_all
 from reprieve.manifests.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
 from reprieve.manifests.kueue import ClusterQueue, LocalQueue
 from reprieve.manifests.resource import Resource
-from reprieve.policies.quota.positions import Position, positions
+from reprieve.policies.quota.positions import PlaceInLine, positions
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.server.answers import json_answer
+from reprieve.server.guard import identity_of
 from reprieve.server.plane import Plane
 from reprieve.server.requests import AnyRequest, query_of, segments_of
 from reprieve.stores.errors import not_found
@@ -38,12 +40,17 @@ async def pending_workloads(plane: Plane, request: AnyRequest) -> Response:
     query.check()
     offset, limit = query.number("offset") or 0, query.number("limit") or USUAL_LIMIT
     namespace, name = (rest[1], rest[3]) if rest[0] == "namespaces" else ("", rest[1])
+    identity = identity_of(request.scope)
+    if namespace:
+        check_sees(identity, namespace)
+    else:
+        check_sees_all(identity)
     found = islice(_queued(plane.quota, namespace, name), offset, offset + limit)
     head = {"kind": SUMMARY, "apiVersion": f"{GROUP}/{version}", "metadata": {"creationTimestamp": None}}
     return json_answer({**head, "items": [_item(each) for each in found]})
 
 
-def _queued(quota: QuotaWorld, namespace: str, name: str) -> Iterator[Position]:
+def _queued(quota: QuotaWorld, namespace: str, name: str) -> Iterator[PlaceInLine]:
     """Raises `NotFound` where there is no such queue."""
     if not namespace:
         if quota.world.get(ClusterQueue, name) is None:
@@ -55,12 +62,12 @@ def _queued(quota: QuotaWorld, namespace: str, name: str) -> Iterator[Position]:
     return (each for each in positions(quota, local.spec.cluster_queue) if _local(each) == (namespace, name))
 
 
-def _local(position: Position) -> tuple[str, str]:
+def _local(position: PlaceInLine) -> tuple[str, str]:
     workload = position.facts.workload
     return workload.namespace, workload.spec.queue_name
 
 
-def _item(position: Position) -> dict[str, Any]:
+def _item(position: PlaceInLine) -> dict[str, Any]:
     workload = position.facts.workload
     kept = to_builtins(workload.metadata)
     said = ("name", "namespace", "creationTimestamp", "ownerReferences")

@@ -7,7 +7,7 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from reprieve.server.answers import JSON, AnswerForm, Streamed
 from reprieve.server.queries import LONGEST_WATCH
 from reprieve.server.reading import encoded, selected
 from reprieve.server.requests import Call
+from reprieve.server.slices import slices
 from reprieve.stores.api.selectors import field_selector, label_selector
 from reprieve.stores.errors import StoreError
 from reprieve.stores.protocol import Versioned, Watch
@@ -39,11 +40,9 @@ async def watch(call: Call) -> Streamed:
     watching = call.store.watch(call.target.resource, since or now.version, call.target.namespace)
     selection = _Selection(call, now.records, since)
     first = [WatchEvent("ADDED", record) for record in now.records] if not since else []
-    opening = lines.events(first)
-    if initial and bookmarks:
-        opening += lines.bookmark(now.version, {_INITIAL_END: "true"})
+    end = lines.bookmark(now.version, {_INITIAL_END: "true"}) if initial and bookmarks else b""
     stream = _Stream(watching, selection, lines, call, since or now.version)
-    return Streamed(stream.run(opening, bookmarks=bookmarks, seconds=timeout or LONGEST_WATCH), JSON)
+    return Streamed(stream.run(first, end, bookmarks=bookmarks, seconds=timeout or LONGEST_WATCH), JSON)
 
 
 class _Selection:
@@ -62,11 +61,12 @@ class _Selection:
         self._told: set[tuple[str, str]] = set()
 
     def matches(self, record: Record) -> bool:
-        return (
-            (not self._name or record.name == self._name)
-            and (self._labels is None or self._labels(record.metadata.get("labels") or {}))
-            and (self._fields is None or self._fields(record.data))
-        )
+        if self._name and record.name != self._name:
+            return False
+        data = record.glance() if self._labels or self._fields else {}
+        if self._labels is not None and not self._labels(data["metadata"].get("labels") or {}):
+            return False
+        return self._fields is None or self._fields(data)
 
     def settle(self) -> None:
         """All that happened before the watch was opened has been told: from now on everything is known."""
@@ -134,23 +134,31 @@ class _Stream:
         self._lines = lines
         self._stopping = call.stopping
         self._store = call.store
+        self._turns = call.turns
         self._version = version
 
-    async def run(self, opening: bytes, *, bookmarks: bool, seconds: float) -> AsyncIterator[bytes]:
+    async def run(
+        self, first: Sequence[WatchEvent], end: bytes, *, bookmarks: bool, seconds: float
+    ) -> AsyncIterator[bytes]:
+        """What is there already, the word that this is all, and what happens from then on."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
-            opening += self._arrived()
+            missed = self._arrived()  # before others go on: what arrives then is known to be new
             self._selection.settle()
-            if opening:
-                yield opening
+            async for lines in self._in_slices(first):
+                yield lines
+            if end:
+                yield end
+            async for lines in self._in_slices(missed):
+                yield lines
             while not stopping.done() and loop.time() < deadline:
                 await self._something(stopping, min(deadline - loop.time(), BOOKMARK_EVERY))
-                lines = self._arrived()
-                if lines:
+                arrived = self._arrived()
+                async for lines in self._in_slices(arrived):
                     yield lines
-                elif bookmarks and not stopping.done() and loop.time() < deadline:
+                if not arrived and bookmarks and not stopping.done() and loop.time() < deadline:
                     yield self._lines.bookmark(self._reached())
         except StoreError as error:
             yield _line("ERROR", msgspec.json.encode(error.status()))
@@ -164,18 +172,23 @@ class _Stream:
 
     async def _something(self, stopping: asyncio.Future[Any], patience: float) -> None:
         """Wait until something arrives, the server stops, or patience ends."""
-        if len(self._watch):
-            return
+        if not self._watch.quiet:
+            return  # that it has failed is to be told, too
         signal = asyncio.ensure_future(self._watch.signal.wait())
         try:
             await asyncio.wait((signal, stopping), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         finally:
             signal.cancel()
 
-    def _arrived(self) -> bytes:
+    async def _in_slices(self, events: Sequence[WatchEvent]) -> AsyncIterator[bytes]:
+        for some in slices(events, lambda event: len(event.record.raw)):
+            await self._turns.next()
+            yield self._lines.events(some)
+
+    def _arrived(self) -> list[WatchEvent]:
         self._watch.signal.clear()
         taken = self._watch.take()
         if taken:
             self._version = taken[-1].record.version
         translated = (self._selection.translate(event) for event in taken)
-        return self._lines.events(event for event in translated if event is not None)
+        return [event for event in translated if event is not None]

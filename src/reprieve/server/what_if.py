@@ -1,24 +1,29 @@
 """What would be decided now, and what a change would make different: over all that is stored, by the settings and the
 clock of the control plane. Nothing is changed."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from starlette.responses import Response
 
+from reprieve.access.identities import ANYBODY, Identity
+from reprieve.access.rights import check_sees
 from reprieve.live_planning import load_records, with_given
-from reprieve.manifests.kinds import EVENTS, RESOURCES
+from reprieve.manifests.kinds import RESOURCES, UNDECIDED_OVER
 from reprieve.manifests.loaded import Loaded
 from reprieve.manifests.loading import load_objects
 from reprieve.manifests.problems import InvalidInput
+from reprieve.model.names import parts_of
 from reprieve.planning.change import change_from
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.questions import Unsupported, moment_of
 from reprieve.planning.result import Result
 from reprieve.server import bodies
-from reprieve.server.answers import json_answer
+from reprieve.server.answers import raw_answer
+from reprieve.server.guard import identity_of
+from reprieve.server.heavy_work import planned
 from reprieve.server.plane import Plane
 from reprieve.server.requests import AnyRequest, query_of
 from reprieve.stores.errors import BadRequest, Invalid
@@ -32,29 +37,56 @@ _LISTS = {
     "settings": "a list of settings such as [{pdb: Respect}]",
     "delete": "a list of names such as [PriorityClass//high]",
 }
+_MOST_PARTS = 300_000
+"""Objects and lists in what is to be thought of: a whole cluster."""
+_NOTHING = bodies.Sent(b"", "")
+_MOST_TOLD = 200
+"""Mistakes that are told of it."""
 Decide = Callable[[list[Record], datetime], Result | Comparison]
 
 
 async def plan(plane: Plane, request: AnyRequest) -> Response:
     """The decision for one unit, or for all that wait, with what the request adds to what is stored."""
+    sent = await bodies.read_sent(request) if request.method == "POST" else _NOTHING
+    async with request.app.state.plans.one():
+        body = await _object_in(sent, optional=True)
+        return await _planned(plane, request, body)
+
+
+async def _planned(plane: Plane, request: AnyRequest, body: dict[str, Any]) -> Response:
     query = query_of(request)
-    body = await bodies.read_object(request, optional=True) if request.method == "POST" else {}
     asked = {name: body.get(name) or query.text(name) for name in _TEXTS}
     for name, right in _TEXTS.items():
         if not isinstance(asked[name], str):
             raise BadRequest(texts.wrong_field(name, right))
     manifests, look = _list(body, "manifests"), query.choice("fieldValidation") != "Ignore"
+    identity = identity_of(request.scope)
+    if asked["for"]:
+        check_sees(identity, parts_of(asked["for"]).namespace)
 
     def decide(stored: list[Record], moment: datetime) -> Result:
         given = load_objects(manifests, name="request", look=look)
         return _plan(plane, stored, given, asked["for"], moment)
 
-    return await _answer(plane, asked["now"], decide)
+    return await _answer(plane, asked["now"], decide, identity)
 
 
 async def compare(plane: Plane, request: AnyRequest) -> Response:
     """What is different with a change."""
-    body = await bodies.read_object(request)
+    sent = await bodies.read_sent(request)
+    async with request.app.state.plans.one():
+        body = await _object_in(sent)
+        return await _compared(plane, body)
+
+
+async def _object_in(sent: bodies.Sent, *, optional: bool = False) -> dict[str, Any]:
+    """What is sent is only taken apart when it is its turn: then it takes many times the room."""
+    if optional and not sent.content.strip():
+        return {}
+    return bodies.as_object(await bodies.decode(*sent, _MOST_PARTS))
+
+
+async def _compared(plane: Plane, body: dict[str, Any]) -> Response:
     manifests, settings, deleted = (_list(body, name) for name in _LISTS)
     now = body.get("now") or ""
     if not isinstance(now, str):
@@ -75,23 +107,32 @@ def _list(body: dict[str, Any], name: str) -> list[Any]:
     return given
 
 
-async def _answer(plane: Plane, now: str, decide: Decide) -> Response:
+async def _answer(plane: Plane, now: str, decide: Decide, identity: Identity = ANYBODY) -> Response:
     records = [
         record
         for resource in RESOURCES.values()
-        if resource != EVENTS
+        if resource not in UNDECIDED_OVER
         for record in (await plane.store.list(resource)).records
     ]
     try:
         moment = moment_of(now) if now else plane.clock()
         # Records never change, so that another thread may read them while the control plane goes on.
-        made = await asyncio.to_thread(decide, records, moment)
+        content = await planned(lambda: msgspec.json.encode(_told(decide(records, moment).to_dict(), identity)))
     except InvalidInput as error:
-        causes = [("FieldValueInvalid", str(problem), problem.field) for problem in error.problems]
-        raise Invalid(str(error), causes=causes) from error
+        problems = error.problems[:_MOST_TOLD]
+        causes = [("FieldValueInvalid", str(problem), problem.field) for problem in problems]
+        raise Invalid(str(InvalidInput(problems)), causes=causes) from error
     except Unsupported as error:
         raise Invalid(str(error)) from error
-    return json_answer(made.to_dict())
+    return raw_answer(content)
+
+
+def _told(answer: dict[str, Any], identity: Identity) -> dict[str, Any]:
+    """Of decisions, those about units that somebody may see."""
+    if identity.sees_all:
+        return answer
+    seen = [each for each in answer["decisions"] if identity.sees(parts_of(each["preemptor"]).namespace)]
+    return {**answer, "decisions": seen}
 
 
 def _plan(plane: Plane, records: list[Record], given: Loaded, preemptor: str, now: datetime) -> Result:

@@ -1,5 +1,7 @@
 """Creating, replacing, patching and deleting. The store decides; here is only what the request says."""
 
+import asyncio
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from starlette.responses import Response
@@ -7,8 +9,9 @@ from starlette.responses import Response
 from reprieve.manifests.kinds import PODS
 from reprieve.manifests.resource import Resource
 from reprieve.server import bodies, warnings
-from reprieve.server.answers import json_answer, raw_answer, success, warned
+from reprieve.server.answers import json_answer, success, warned
 from reprieve.server.list_pages import ListPart
+from reprieve.server.permissions import find, with_plane_words, written
 from reprieve.server.queries import PROPAGATIONS
 from reprieve.server.reading import list_metadata, raw_list, selected, shown
 from reprieve.server.requests import Call
@@ -19,33 +22,41 @@ from reprieve.stores.records import Record
 from reprieve.texts import server as texts
 
 _LONGEST_GRACE = 2**31 - 1
+_AT_A_TIME = 20
+"""Objects that one request deletes without a break."""
 
 
 async def create(call: Call) -> Response:
     data = bodies.of_target(await bodies.read_object(call.request), call.target)
     headers = warned([*call.check_fields(data), *warnings.of_write(call, data)])
-    return shown(call, await call.store.create(call.target.resource, data), 201, headers)
+    record = await written(call, lambda store: store.create(call.target.resource, data))
+    return shown(call, record, 201, headers)
 
 
 async def replace(call: Call) -> Response:
     target = call.target
     data = bodies.of_target(await bodies.read_object(call.request), target)
     headers = warned([*call.check_fields(data), *warnings.of_write(call, data)])
-    return shown(call, await call.store.replace(target.resource, data, subresource=target.subresource), 200, headers)
+    data = await with_plane_words(call, data)
+    record = await written(call, lambda store: store.replace(target.resource, data, subresource=target.subresource))
+    return shown(call, record, 200, headers)
 
 
 async def patch(call: Call) -> Response:
     target = call.target
     kind, patch = await _read_patch(call)
     headers = warned([*call.check_fields(patch), *warnings.of_write(call, patch)] if kind == "apply" else [])
-    created = kind == "apply" and await _find(call.store, target.resource, target.name, target.namespace) is None
+    created = kind == "apply" and await find(call.store, target.resource, target.name, target.namespace) is None
     if created and target.subresource:
         raise NotFound(texts.NO_SUCH_PATH)
-    record = await call.store.patch(
-        *(target.resource, target.name, target.namespace),
-        *(patch, kind),
-        subresource=target.subresource,
-        api_version=target.api_version,
+    record = await written(
+        call,
+        lambda store: store.patch(
+            *(target.resource, target.name, target.namespace),
+            *(patch, kind),
+            subresource=target.subresource,
+            api_version=target.api_version,
+        ),
     )
     return shown(call, record, 201 if created else 200, headers)
 
@@ -53,20 +64,13 @@ async def patch(call: Call) -> Response:
 async def _read_patch(call: Call) -> tuple[PatchType, Any]:
     declared = bodies.media_type(call.request, tuple(MEDIA_TYPES))
     kind = patch_type(declared)
-    patch = bodies.decode(await bodies.read_body(call.request), declared)
+    patch = await bodies.decode(await bodies.read_body(call.request), declared, bodies.MOST_PATCHED)
     if kind != "apply":
         return kind, patch
     if not call.query.text("fieldManager"):
         raise BadRequest(texts.FIELD_MANAGER)
     patch = bodies.as_object(patch)
     return kind, bodies.of_target(patch, call.target)
-
-
-async def _find(store: Store, resource: Resource, name: str, namespace: str) -> Record | None:
-    try:
-        return await store.get(resource, name, namespace)
-    except NotFound:
-        return None
 
 
 class DeleteRequest(NamedTuple):
@@ -91,7 +95,7 @@ async def delete(call: Call) -> Response:
     place = target.resource, target.name, target.namespace
     record = await options.delete(*place)
     headers = warned(await warnings.of_deletion(call, [record]))
-    left = None if target.resource == PODS else await _find(options.store, *place)
+    left = None if target.resource == PODS else await find(options.store, *place)
     if target.resource == PODS or (left is not None and left.uid == record.uid):
         return shown(call, record, headers=headers)
     return json_answer(success(target.resource.plural, target.resource.group, record.name, record.uid), 200, headers)
@@ -102,17 +106,15 @@ async def delete_collection(call: Call) -> Response:
     options = await read_delete_options(call)
     listing = await selected(call)
     deleted: list[Record] = []
-    for record in listing.records:
+    for number, record in enumerate(listing.records, 1):
+        if number % _AT_A_TIME == 0:
+            await asyncio.sleep(0)
         try:
             deleted.append(await options.delete(record.resource, record.name, record.namespace, record.uid))
         except NotFound:
             continue
     metadata = list_metadata(ListPart([], listing.version, "", 0), counted=False)
-    kind = f"{call.target.resource.kind}List"
-    content = raw_list(
-        kind, call.target.api_version, metadata, [record.in_version(call.target.api_version).raw for record in deleted]
-    )
-    return raw_answer(content, 200, warned(await warnings.of_deletion(call, deleted)))
+    return raw_list(call, metadata, deleted, warned(await warnings.of_deletion(call, deleted)))
 
 
 async def read_delete_options(call: Call) -> DeleteRequest:
@@ -123,7 +125,10 @@ async def read_delete_options(call: Call) -> DeleteRequest:
 def delete_options(call: Call, body: dict[str, Any]) -> DeleteRequest:
     if body.get("kind", "DeleteOptions") != "DeleteOptions":
         raise BadRequest(texts.wrong_kind(str(body["kind"]), "DeleteOptions"))
-    uid, version = _preconditions(body)
+    found = body.get("preconditions") or {}
+    if not isinstance(found, dict):
+        raise BadRequest(texts.wrong_field("preconditions", "an object"))
+    uid, version = preconditions(found, "preconditions")
     return DeleteRequest(_store_for(call, body), _grace(call, body), _propagation(call, body), uid, version)
 
 
@@ -154,11 +159,9 @@ def _grace(call: Call, body: dict[str, Any]) -> int | None:
     return grace
 
 
-def _preconditions(body: dict[str, Any]) -> tuple[str, int | None]:
-    found = body.get("preconditions") or {}
-    if not isinstance(found, dict):
-        raise BadRequest(texts.wrong_field("preconditions", "an object"))
+def preconditions(found: Mapping[str, Any], field: str) -> tuple[str, int | None]:
+    """Of which object and of which version of it something is meant."""
     uid, version = found.get("uid") or "", found.get("resourceVersion") or ""
     if not isinstance(uid, str) or not isinstance(version, str) or (version and not version.isdecimal()):
-        raise BadRequest(texts.wrong_field("preconditions", "a uid and a resourceVersion, both text"))
+        raise BadRequest(texts.wrong_field(field, "a uid and a resourceVersion, both text"))
     return uid, int(version) if version else None

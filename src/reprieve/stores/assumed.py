@@ -6,6 +6,8 @@ taken back when the store refuses it.
 1. What the store tells in between is shown with the same change on top.
 2. Once the store tells of the change itself, there is nothing to assume any more.
 3. It is about one object: a later one of the same name has nothing to do with it.
+4. Of several changes to one object, each is accepted or taken back by itself: a pod whose binding is on its way may be
+   told to leave meanwhile, and that it need not does not mean that it is not bound.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,10 +25,10 @@ Arrived = Callable[[Record], bool]
 class Assumption:
     """One change that is on its way."""
 
-    __slots__ = ("arrived", "confirmed", "patch", "uid")
+    __slots__ = ("arrived", "confirmed", "patch", "record")
 
-    def __init__(self, uid: str, patch: Mapping[str, Any], arrived: Arrived) -> None:
-        self.uid = uid
+    def __init__(self, record: Record, patch: Mapping[str, Any], arrived: Arrived) -> None:
+        self.record = record
         self.patch = patch
         self.arrived = arrived
         self.confirmed = False
@@ -34,7 +36,7 @@ class Assumption:
 
     def stands(self, record: Record) -> bool:
         """Whether it is still to be shown on top of what the store tells."""
-        return record.uid == self.uid and not self.arrived(record)
+        return record.uid == self.record.uid and not self.arrived(record)
 
 
 def shown(record: Record, assumptions: Iterable[Assumption]) -> Record:

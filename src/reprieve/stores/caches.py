@@ -18,6 +18,8 @@ Changed = Callable[[Record | None, Record | None], None]
 GATHER = 0.01
 """Seconds in which more may arrive before anything is done: a burst is worked off at once."""
 _REMEMBERED = 10_000
+AT_A_TIME = 32
+"""Objects that are taken in without a break: others on this loop have work, too."""
 
 
 class Cache:
@@ -28,7 +30,7 @@ class Cache:
     2. What the keeper sees deleted stays deleted, however late the watch still speaks of it; and what the watch says is
        gone stays gone, however late the answer to a write still speaks of it.
     3. A watch that is lost is taken up where it ended; when that is too long ago, all is listed again and compared.
-    4. With a `mark`, what does not have it in its text is left out until it has.
+    4. With a `mark`, what does not have it in its text is left out until it has: nobody is woken for it.
     5. What the keeper has sent off is shown as if it had arrived, until it has, or the keeper takes it back.
     """
 
@@ -50,6 +52,8 @@ class Cache:
         """Where something is assumed: what the store has told."""
         self._watch: Watch | None = None
         self._version: int | None = None
+        self._behind = False
+        """Whether something has been taken from the watch that is not in here yet."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -78,7 +82,11 @@ class Cache:
                 await self._begin(store, signal)
             assert self._watch is not None  # noqa: S101
             while events := self._watch.take():  # taken once more when there were some: only then does it say it failed
-                self._take(events)
+                for begin in range(0, len(events), AT_A_TIME):
+                    if begin:
+                        await asyncio.sleep(0)
+                    self._behind = len(events) > begin + AT_A_TIME
+                    self._take(events[begin : begin + AT_A_TIME])
         except Expired:
             self.stop()
             self._version = None
@@ -133,30 +141,32 @@ class Cache:
             self._gone.add(record.uid)
             self._set(record.key, None)
 
-    def assume(self, record: Record, patch: Mapping[str, Any], arrived: Arrived) -> None:
+    def assume(self, record: Record, patch: Mapping[str, Any], arrived: Arrived) -> Assumption:
         """The keeper has sent off a change of an object, which `arrived` knows when the store tells of it."""
+        made = Assumption(record, patch, arrived)
         told = self.told(record.name, record.namespace)
-        if told is None or told.uid != record.uid:
-            return
-        self._told[record.key] = told
-        self._assumed.setdefault(record.key, []).append(Assumption(record.uid, patch, arrived))
-        self._show(record.key)
-
-    def assumes(self, record: Record) -> bool:
-        """Whether something was sent off for an object that has not been accepted yet."""
-        return any(each.uid == record.uid and not each.confirmed for each in self._assumed.get(record.key, ()))
-
-    def confirm(self, record: Record) -> None:
-        """What was sent off for an object has been accepted: the store will tell of it."""
-        for assumption in self._assumed.get(record.key, ()):
-            assumption.confirmed = assumption.confirmed or assumption.uid == record.uid
-
-    def withdraw(self, record: Record) -> None:
-        """What was sent off for an object, and has not been accepted, has not happened."""
-        kept = [each for each in self._assumed.get(record.key, ()) if each.confirmed or each.uid != record.uid]
-        if len(kept) < len(self._assumed.get(record.key, ())):
-            self._assumed[record.key] = kept
+        if told is not None and told.uid == record.uid:
+            self._told[record.key] = told
+            self._assumed.setdefault(record.key, []).append(made)
             self._show(record.key)
+        return made
+
+    def assumes(self, change: Assumption) -> bool:
+        """Whether a change that was sent off has not been accepted yet."""
+        return not change.confirmed and change in self._assumed.get(change.record.key, ())
+
+    def confirm(self, record: Record, arrived: Arrived) -> None:
+        """A change of an object, the one that `arrived` knows, has been accepted: the store will tell of it."""
+        for assumption in self._assumed.get(record.key, ()):
+            if assumption.record.uid == record.uid and assumption.arrived is arrived:
+                assumption.confirmed = True
+
+    def withdraw(self, change: Assumption) -> None:
+        """A change that was sent off has not happened, unless it has been accepted. Others of the same object stand."""
+        if self.assumes(change):
+            key = change.record.key
+            self._assumed[key] = [each for each in self._assumed[key] if each is not change]
+            self._show(key)
 
     def _show(self, key: Key) -> None:
         """What the store told last, with what is assumed on top."""
@@ -169,21 +179,41 @@ class Cache:
         self._set(key, shown(told, standing))
 
     async def _begin(self, store: Store, signal: asyncio.Event) -> None:
-        if self._version is None:
-            listing = await store.list(self.resource)
-            self._compare(listing.records, listing.version)
-            self._version = listing.version
-        self._watch = store.watch(self.resource, self._version, signal=signal)
+        listing = await store.list(self.resource) if self._version is None else None
+        version = listing.version if listing is not None else self._version
+        assert version is not None  # noqa: S101
+        watch = store.watch(self.resource, version, signal=signal)  # before others go on: nothing becomes too old
+        try:
+            if listing is not None:
+                await self._compare(listing.records, listing.version)
+        except BaseException:
+            watch.close()
+            raise
+        self._version = version
+        self._watch = watch
+        if self._mark:
+            watch.wanted = self._concerned
 
-    def _compare(self, records: list[Record], version: int) -> None:
-        listed = {record.key for record in records}
+    def _concerned(self, event: WatchEvent) -> bool:
+        """Rule 4, before anybody is woken: what is passed over need not be told again either."""
+        record = event.record
+        if self._behind or self._mark in record.raw or record.key in self._records:
+            return True
+        self._version = max(self._version or 0, record.version)
+        return False
+
+    async def _compare(self, records: list[Record], version: int) -> None:
+        listed = {record.key for record in records} if self._records else set()
         for key, known in list(self._records.items()):
             if key not in listed and known.version <= version:
                 self._end(known.uid)
                 self._set(key, None)
-        self._gone &= {record.uid for record in records}
-        for record in records:
+        if self._gone:
+            self._gone &= {record.uid for record in records}
+        for number, record in enumerate(records, 1):
             self.put(record)
+            if number % AT_A_TIME == 0:
+                await asyncio.sleep(0)
 
     def _see(self, record: Record, *, deleted: bool) -> None:
         known = self._records.get(record.key)

@@ -14,14 +14,17 @@ StoreError
 ├── Invalid (422)             the object itself is wrong, with every cause
 ├── TooManyRequests (429)     a budget does not allow it now
 └── Unavailable (503)         the store cannot be reached or is stopping: try again
+    └── OutOfSpace (507)      the disk is full: only what ends objects is written
 """
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, ClassVar
 
 from reprieve.manifests.problems import Finding, ReprieveError
 from reprieve.manifests.resource import Resource
 
+_MOST_TOLD = 1_000
 Cause = tuple[str, str, str]
 """Reason, message and field."""
 
@@ -111,6 +114,10 @@ class Unavailable(StoreError):
     code, reason = 503, "ServiceUnavailable"
 
 
+class OutOfSpace(Unavailable):
+    code, reason = 507, "InsufficientStorage"
+
+
 # In words: which object, what is wrong with the request, and what would be right
 
 
@@ -154,8 +161,8 @@ def too_old(since: int, oldest: int) -> Expired:
 
 
 def invalid(resource: Resource, name: str, findings: Iterable[Finding]) -> Invalid:
-    """Everything that is wrong with an object, each with its field."""
-    causes = [_cause(finding) for finding in findings]
+    """Everything that is wrong with an object, each with its field; of very many the first."""
+    causes = [_cause(finding) for finding in islice(findings, _MOST_TOLD)]
     label = {**_about(resource, name), "kind": resource.kind}
     return Invalid(f'{resource.kind} "{name}" is invalid: {_lines(causes)}', causes=causes, **label)
 

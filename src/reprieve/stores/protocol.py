@@ -15,7 +15,7 @@ whoever asks has an answer for a store that is neither. Opening and closing a st
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from reprieve.manifests.resource import Resource
@@ -39,13 +39,20 @@ class Watch:
         self.signal = signal or asyncio.Event()
         self._arrived: deque[WatchEvent] = deque()
         self._failure: Exception | None = None
+        self.bytes = 0
+        """What has arrived and was not taken yet."""
         self.closed = False
         self.live = True
         """Whether it is told of everything as it happens; not while its connection is broken, and taken up again."""
+        self.wanted: Callable[[WatchEvent], bool] | None = None
+        """What its reader has to be told of while nothing else waits to be taken; None: everything."""
 
     def feed(self, event: WatchEvent) -> None:
-        """For stores: something happened."""
+        """For stores: something happened. While anything waits to be taken, all counts: it may be about just that."""
+        if not self._arrived and self.wanted is not None and not self.wanted(event):
+            return
         self._arrived.append(event)
+        self.bytes += len(event.record.raw)
         self.signal.set()
 
     def fail(self, failure: Exception) -> None:
@@ -68,6 +75,7 @@ class Watch:
             raise self._failure
         taken = list(self._arrived)
         self._arrived.clear()
+        self.bytes = 0
         return taken
 
     def close(self) -> None:
@@ -90,7 +98,8 @@ class Store(Protocol):
     """All methods raise `StoreError`s. `namespace` is empty for what has none."""
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        """All objects of a kind, in one namespace or (empty) in all, by label and field selectors."""
+        """All objects of a kind in the order of their keys, in one namespace or (empty) in all, by label and field
+        selectors."""
         ...
 
     def watch(
@@ -150,9 +159,11 @@ class Store(Protocol):
         grace, that is what counts; 0 ends it at once. Returns it as it is now, or last was."""
         ...
 
-    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "") -> Record | None:
-        """Give a pod its node. Refused with `Conflict` when it has one, is being deleted, or is another one. Returns
-        the pod where the store tells; else watches will."""
+    async def bind(
+        self, name: str, namespace: str, node: str, *, uid: str = "", version: int | None = None
+    ) -> Record | None:
+        """Give a pod its node. Refused with `Conflict` when it has one, is being deleted, is another one, or is not at
+        that version any more. Returns the pod where the store tells; else watches will."""
         ...
 
     async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> Record | None:
@@ -167,6 +178,23 @@ class Rehearsing(Protocol):
 
     def rehearsal(self) -> Store:
         """The store for a dry run: it answers a write as this one would, and changes nothing."""
+        ...
+
+
+@runtime_checkable
+class Peeking(Protocol):
+    """A store that lives in this process, and can tell at once what is there."""
+
+    def peek(self, resource: Resource, name: str, namespace: str = "") -> Record | None: ...
+
+
+@runtime_checkable
+class Troubled(Protocol):
+    """A store that knows when it cannot do its work."""
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing new can be written; empty: it can."""
         ...
 
 

@@ -25,7 +25,7 @@ class Record:
     `data` is plain JSON data and shared by all who ask: whoever wants to change it copies it first.
     """
 
-    __slots__ = ("_data", "_manifest", "name", "namespace", "raw", "resource", "uid", "version")
+    __slots__ = ("__weakref__", "_data", "_manifest", "key", "name", "namespace", "raw", "resource", "uid", "version")
 
     def __init__(
         self, resource: Resource, raw: bytes, *, namespace: str, name: str, uid: str, version: int, manifest: Any = None
@@ -34,14 +34,11 @@ class Record:
         self.raw = raw
         self.namespace = namespace
         self.name = name
+        self.key = (namespace, name)
         self.uid = uid
         self.version = version
         self._data: dict[str, Any] | None = None
         self._manifest = manifest
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.namespace, self.name
 
     @property
     def unit(self) -> str:
@@ -53,6 +50,10 @@ class Record:
         if self._data is None:
             self._data = msgspec.json.decode(self.raw)
         return self._data
+
+    def glance(self) -> dict[str, Any]:
+        """The same for one look: where nobody has asked for it yet, it is not kept decoded."""
+        return self._data if self._data is not None else msgspec.json.decode(self.raw)
 
     @property
     def metadata(self) -> dict[str, Any]:

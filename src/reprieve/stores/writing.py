@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from reprieve.stores.records import Record
 
 Change = Callable[[dict[str, Any]], None]
 TRIES = 5
+_AT_A_TIME = 32
 
 
 async def modify(store: Store, record: Record, change: Change, *, subresource: str = "", tries: int = TRIES) -> Record:
@@ -49,10 +51,19 @@ async def _as_it_is_now(store: Store, record: Record) -> Record:
 
 
 async def together(writes: Iterable[Awaitable[Any]]) -> None:
-    """Several writes at once; all are tried, then the first failure counts."""
-    for result in await asyncio.gather(*writes, return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
+    """Several writes at once; all are tried, then the first failure counts.
+
+    No more than a few are on their way at a time, and in between others on this loop go on.
+    """
+    failed: BaseException | None = None
+    left = iter(writes)
+    while some := list(islice(left, _AT_A_TIME)):
+        for result in await asyncio.gather(*some, return_exceptions=True):
+            if failed is None and isinstance(result, BaseException):
+                failed = result
+        await asyncio.sleep(0)
+    if failed is not None:
+        raise failed
 
 
 def difference(record: Record, change: Change, subresource: str = "") -> dict[str, Any]:
@@ -79,6 +90,9 @@ def merge_patch_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     return patch
 
 
+_OF_AN_OWNER = ("apiVersion", "kind", "name", "uid")
+
+
 def owner_reference(owner: Record, *, controller: bool = True) -> dict[str, Any]:
     """How an object names its owner."""
     reference = {"apiVersion": owner.data["apiVersion"], "kind": owner.resource.kind}
@@ -87,7 +101,8 @@ def owner_reference(owner: Record, *, controller: bool = True) -> dict[str, Any]
 
 
 def owner_references(record: Record) -> list[dict[str, Any]]:
-    return record.metadata.get("ownerReferences") or []
+    """Those that name an owner: anybody can write what names none."""
+    return [owner for owner in record.metadata.get("ownerReferences") or () if all(map(owner.get, _OF_AN_OWNER))]
 
 
 def controller_of(record: Record) -> dict[str, Any] | None:

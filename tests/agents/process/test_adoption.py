@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reprieve.agents.process.containers import ContainerRecord, Directory, Identity, directories
+from reprieve.agents.process.containers import ContainerRecord, Directory, ProcessIdentity, directories
 from reprieve.agents.process.logs import read_log
 from reprieve.agents.process.processes import ContainerProcess
 from reprieve.agents.process.shim import container_files as files
@@ -151,11 +151,11 @@ def test_other_containers_of_the_pod_stay_when_one_shim_is_killed(here: World) -
 
 
 @contextmanager
-def an_innocent() -> Iterator[Identity]:
+def an_innocent() -> Iterator[ProcessIdentity]:
     """A process that has nothing to do with any pod, in a session and group of its own."""
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as process:
         try:
-            yield Identity(process.pid, process_table.started(process.pid))
+            yield ProcessIdentity(process.pid, process_table.started(process.pid))
             assert process.poll() is None, "it was taken for somebody else"
         finally:
             process.kill()
@@ -166,9 +166,9 @@ def test_a_number_that_was_used_again_is_not_taken_for_ours(here: World, confuse
     async def scene() -> None:
         with an_innocent() as innocent:
             boot = process_table.boot()
-            claimed = Identity(innocent.pid, innocent.started)
+            claimed = ProcessIdentity(innocent.pid, innocent.started)
             if confused == "another start time":
-                claimed = Identity(innocent.pid, f"{innocent.started}0")
+                claimed = ProcessIdentity(innocent.pid, f"{innocent.started}0")
             else:
                 boot = "00000000-0000-0000-0000-000000000000"
             directory = here.directory()

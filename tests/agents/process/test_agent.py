@@ -251,6 +251,16 @@ def test_a_container_waits_for_its_config_map(tmp_path: Path) -> None:
     play(story, tmp_path)
 
 
+def test_a_placeholder_runs_and_does_nothing(tmp_path: Path) -> None:
+    async def story(scene: Scene) -> None:
+        made = pod_of("a", {"name": "placeholder", "image": "registry.k8s.io/pause:3.10"}, restartPolicy="Never")
+        made["metadata"]["annotations"] = {"yunikorn.apache.org/placeholder": "true"}
+        pod = await scene.run(made)
+        await scene.phase(pod, "Running")
+
+    play(story, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("container", "reason", "message"),
     [

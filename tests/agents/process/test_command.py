@@ -6,6 +6,7 @@ import pytest
 
 from reprieve.agents.process.command import environment, expand
 from reprieve.agents.process.containers import PodIdentity
+from reprieve.agents.process.specs import CannotRun
 
 POD = PodIdentity("team", "work-1", "uid-1", "here")
 OWN = {"PATH": "/bin", "HOME": "/home/me", "LANG": "C", "TMPDIR": "/t", "USER": "me", "TOKEN": "secret"}
@@ -55,3 +56,16 @@ def test_a_pod_cannot_pretend_to_be_another_or_take_devices() -> None:
 )
 def test_references_are_replaced_as_in_kubernetes(text: str, want: str) -> None:
     assert expand(text, {"A": "1", "B": "2"}) == want
+
+
+def test_variables_that_repeat_each_other_fill_no_memory() -> None:
+    """Thirty of them would come to a gigabyte, and sixty to more than there is anywhere."""
+    asked = [("A0", "x" * 16), *((f"A{number}", f"$(A{number - 1})" * 2) for number in range(1, 60))]
+    with pytest.raises(CannotRun, match="more than 2097152 letters once all references in them are replaced"):
+        environment(OWN, POD, "main", asked)
+    many = [("A", "x" * 1_000_000), *((f"B{number}", "$(A)") for number in range(1_000))]
+    with pytest.raises(CannotRun, match="more than 2097152 letters"):
+        environment(OWN, POD, "main", many)
+    with pytest.raises(CannotRun, match="more than 2097152 letters"):
+        expand("$(A)" * 1_000, {"A": "x" * 1_000_000})
+    assert len(environment(OWN, POD, "main", asked[:16])["A15"]) == 16 << 15

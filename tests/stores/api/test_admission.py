@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -97,6 +97,16 @@ def test_cohorts_do_not_go_in_circles(scene: Scene) -> None:
         scene.patch(COHORTS, "b", {"spec": {"parentName": "a"}})
     scene.delete(COHORTS, "a")
     scene.patch(COHORTS, "b", {"spec": {"parentName": "a"}})
+
+
+@pytest.mark.parametrize("order", [range(100), range(99, -1, -1), [*range(0, 100, 2), *range(1, 100, 2)]])
+def test_cohorts_do_not_stand_above_each_other_without_end(scene: Scene, order: Sequence[int]) -> None:
+    """Whatever comes last, the leaf, the root or what joins them; the one that is only named counts, too."""
+    made = [{"metadata": {"name": f"c{each}"}, "spec": {"parentName": f"c{each + 1}"}} for each in order]
+    for cohort in made[:-1]:
+        scene.create(COHORTS, cohort)
+    with pytest.raises(Invalid, match=r"spec.parentName: 101 cohorts above each other; allowed: at most 100"):
+        scene.create(COHORTS, made[-1])
 
 
 def test_what_was_wrong_before_is_not_held_against_a_change(scene: Scene) -> None:

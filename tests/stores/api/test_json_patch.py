@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -233,3 +234,14 @@ def _scribble(value: Any) -> None:
 def test_whatever_is_sent_there_is_an_answer(operations: Any) -> None:
     with contextlib.suppress(BadPatch, PatchFailed):
         assert json_patch(DOCUMENT, operations) == DOCUMENT
+
+
+def test_a_patch_does_not_move_a_long_list_again_and_again() -> None:
+    front = [{"op": "add", "path": "/a/0", "value": 0}] * 9_000
+    began = time.process_time()
+    with pytest.raises(TooLarge, match="moves at most 10000000 items of lists; operation 9 goes beyond"):
+        json_patch({"a": [0] * 1_200_000}, front)
+    with pytest.raises(TooLarge, match="moves at most"):
+        json_patch({"a": [0] * 1_200_000}, [{"op": "remove", "path": "/a/0"}] * 9_000)
+    assert time.process_time() - began < 0.5
+    assert json_patch({"a": []}, [{"op": "add", "path": "/a/-", "value": 0}] * 9_000) == {"a": [0] * 9_000}

@@ -49,6 +49,8 @@ def test_only_the_pod_that_is_meant_is_bound(scene: Scene) -> None:
     scene.create(PODS, pod("a"))
     with pytest.raises(Conflict, match="another object"):
         scene.bind("a", uid="of-another")
+    with pytest.raises(Conflict, match="has changed since version 1"):
+        scene.bind("a", version=1)
     with pytest.raises(NotFound, match='nodes "nowhere" not found'):
         scene.bind("a", "nowhere")
     with pytest.raises(NotFound, match='pods "b" not found'):

@@ -18,14 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from reprieve.agents.process import machine as machines
-from reprieve.agents.process.command import Surroundings
+from reprieve.agents.process.command import ContainerSurroundings
 from reprieve.agents.process.containers import Directory, attempts, containers, directories, pod_uids
+from reprieve.agents.process.control_groups import ControlGroups
 from reprieve.agents.process.gpus import Devices
 from reprieve.agents.process.kept_logs import USUAL, KeptLogs, KeptRun, LogLimits, Run, described, written_so_far
 from reprieve.agents.process.logs import chosen_container, log_directory, open_log
 from reprieve.agents.process.machine import Machine
 from reprieve.agents.process.pods import STOP_GRACE, PodWorker
 from reprieve.agents.process.shim_starter import shim_lives
+from reprieve.agents.process.users import NO_USERS, Users
 from reprieve.controllers.pods.templates import is_finished
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import NODES, PODS
@@ -63,16 +65,21 @@ class ProcessAgent(BaseController):
         *,
         machine: Machine | None = None,
         logs: LogLimits = USUAL,
+        users: Users = NO_USERS,
+        groups: bool = False,
     ) -> None:
         """With `machine`, the node has what that says; without, what is found here. `logs`: how much is kept of what
-        is over."""
+        is over. `users`: as whom containers run. `groups`: whether to use control groups, where they can be."""
         super().__init__(store, clock)
         self.name = machine.name if machine is not None else machines.node_name(name or socket.gethostname())
         self._directory = directory.absolute()
         self._root = self._directory / _PODS
         self._kept = KeptLogs(self._directory / _KEPT, logs)
         self._machine = machine
-        self._around: Surroundings | None = None
+        self._users = users
+        self._use_groups = groups
+        self._groups: ControlGroups | None = None
+        self._around: ContainerSurroundings | None = None
         self._workers: dict[str, tuple[PodWorker, asyncio.Task[None]]] = {}
         self._nodes = self.watch(NODES, lambda node: [(_NODE, node.name)] if node.name == self.name else [])
         self._pods = self.watch(PODS, self._own_pods, {"uid": self._own_uids})
@@ -112,7 +119,11 @@ class ProcessAgent(BaseController):
                 given[f"{spec.pod.uid}/{spec.name}"] = spec.devices
         capacity = Resources.parse(self._machine.capacity)
         devices = Devices(self._machine.devices, given)
-        self._around = Surroundings(self.name, self._root, self.store, os.environ, capacity, devices, self._kept)
+        self._groups = await asyncio.to_thread(ControlGroups.find, self._directory) if self._use_groups else None
+        self._around = ContainerSurroundings(
+            *(self.name, self._root, self.store, os.environ, capacity, devices, self._kept),
+            *(self._groups, self._users),
+        )
 
     async def _wind_up(self) -> None:
         tasks = []
@@ -183,10 +194,14 @@ class ProcessAgent(BaseController):
         assert self._machine is not None  # noqa: S101 - it was looked around first
         machine, node = self._machine, self._nodes.get(self.name)
         if node is None:
-            await self.create(NODES, machines.new_node(machine, self.clock()))
-            return
+            node = await self.create(NODES, machines.new_node(machine, self.clock()))
         node = await self.modify(node, lambda data: machines.set_labels(data, machine))
-        await self.modify_status(node, lambda status: machines.set_ready(status, machine, self.clock()))
+        await self.modify_status(node, self._say_ready)
+
+    def _say_ready(self, status: dict[str, Any]) -> None:
+        assert self._machine is not None  # noqa: S101 - it was looked around first
+        machines.set_ready(status, self._machine, self.clock())
+        machines.set_limits(status, self._groups, self.clock())
 
     async def _say_stopped(self) -> None:
         node = self._nodes.get(self.name)

@@ -21,11 +21,14 @@ import msgspec
 
 from reprieve.agents.process import specs
 from reprieve.agents.process.containers import ContainerSpec, InvalidContainer, PodIdentity, inherited
+from reprieve.agents.process.control_groups import ControlGroups
 from reprieve.agents.process.gpus import Devices, NotEnoughDevices
 from reprieve.agents.process.kept_logs import KeptLogs
 from reprieve.agents.process.machine import GPU
+from reprieve.agents.process.users import Users
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.pods import Container
+from reprieve.manifests.yunikorn_task_groups import PLACEHOLDER
 from reprieve.model.resources import CPU, Quantity, QuantityError, Resources
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
@@ -38,10 +41,12 @@ _FIELDS = ("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName
 _ITEM = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 _ALLOWED_FIELDS = (*_FIELDS, "metadata.labels['KEY']", "metadata.annotations['KEY']")
 _UNIT = 10**9
+MOST_GIVEN = 2 << 20
+"""Letters of the variables of a container, and of its command; about as much as Linux hands over to a process."""
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
-class Surroundings(msgspec.Struct):
+class ContainerSurroundings(msgspec.Struct):
     """What containers find on this machine."""
 
     node: str
@@ -51,6 +56,16 @@ class Surroundings(msgspec.Struct):
     capacity: Resources
     devices: Devices
     kept: KeptLogs
+    groups: ControlGroups | None = None
+    users: Users = Users()
+
+
+_NOTHING = ("sleep", "2147483647")
+"""What a placeholder does: its image, which would do the same, is not used."""
+
+
+def annotations_of(pod: Record) -> Mapping[str, str]:
+    return pod.metadata.get("annotations") or {}
 
 
 def identity_of(pod: Record, node: str) -> PodIdentity:
@@ -62,8 +77,12 @@ def owner_of(pod: Record, container: str) -> str:
     return f"{pod.uid}/{container}"
 
 
-async def specification(around: Surroundings, pod: Record, task: specs.ContainerTask, home: Path) -> ContainerSpec:
+async def specification(
+    around: ContainerSurroundings, pod: Record, task: specs.ContainerTask, home: Path
+) -> ContainerSpec:
     """The process of a container; `home` is where it begins when it does not say otherwise."""
+    if not task.command and annotations_of(pod).get(PLACEHOLDER) == "true":
+        task = msgspec.structs.replace(task, command=_NOTHING)
     if not task.command:
         raise specs.CannotRun(texts.NO_COMMAND, specs.CREATE_ERROR)
     asked = await _Variables(around, pod, task.name).asked(task)
@@ -74,14 +93,20 @@ async def specification(around: Surroundings, pod: Record, task: specs.Container
     except NotEnoughDevices as problem:
         raise specs.NotYet(str(problem), "InsufficientDevices") from None
     identity = identity_of(pod, around.node)
-    variables = environment(around.own, identity, task.name, asked, around.devices.variables(owner))
+    user = around.users.of(pod.namespace)
+    own = around.own if user is None else {**around.own, "HOME": user.home, "USER": user.name}
+    variables = environment(own, identity, task.name, asked, around.devices.variables(owner))
+    limits = _resources(pod, task.name).resources.limits
     spec = ContainerSpec(
         pod=identity,
         name=task.name,
-        command=tuple(expand(word, variables) for word in (*task.command, *(task.args or ()))),
+        command=_words((*task.command, *(task.args or ())), variables),
         environment=variables,
-        working_directory=task.working_dir or str(home),
+        working_directory=task.working_dir or (str(home) if user is None else user.home),
         devices=given,
+        user="" if user is None else user.numbers,
+        milli_cpu=limits.of(CPU),
+        memory=limits.of("memory"),
     )
     try:
         spec.validate()
@@ -91,14 +116,32 @@ async def specification(around: Surroundings, pod: Record, task: specs.Container
     return spec
 
 
-def expand(text: str, variables: Mapping[str, str]) -> str:
-    """The text with its references replaced, as Kubernetes does it in commands, arguments and values."""
+def expand(text: str, variables: Mapping[str, str], most: int = MOST_GIVEN) -> str:
+    """The text with its references replaced, as Kubernetes does it in commands, arguments and values.
+
+    A few variables that each repeat the one before would fill any memory: there is no more of it than a process may be
+    given.
+    """
+    left = most - len(text)
 
     def replaced(match: re.Match[str]) -> str:
+        nonlocal left
         name = match[1]
-        return "$" if name is None else variables.get(name, match[0])
+        found = "$" if name is None else variables.get(name, match[0])
+        left -= len(found) - len(match[0])
+        if left < 0:
+            raise specs.CannotRun(texts.too_much_given(MOST_GIVEN))
+        return found
 
     return _REFERENCE.sub(replaced, text)
+
+
+def _words(words: Iterable[str], variables: Mapping[str, str]) -> tuple[str, ...]:
+    left, found = MOST_GIVEN, []
+    for word in words:
+        found.append(expand(word, variables, left))
+        left -= len(found[-1])
+    return tuple(found)
 
 
 def environment(
@@ -111,8 +154,10 @@ def environment(
     """Everything a container finds in its environment; `own` is that of the agent."""
     given = {**(devices or {}), **pod.variables(container)}
     variables = {**inherited(own), **given}
+    left = MOST_GIVEN
     for name, value in asked:
-        variables[name] = expand(value, variables)
+        variables[name] = expand(value, variables, left)
+        left -= len(variables[name])
     return {**variables, **given}
 
 
@@ -128,7 +173,7 @@ def _resources(pod: Record, name: str) -> Container:
 class _Variables:
     """The variables of one container, looked up."""
 
-    def __init__(self, around: Surroundings, pod: Record, container: str) -> None:
+    def __init__(self, around: ContainerSurroundings, pod: Record, container: str) -> None:
         self._around, self._pod, self._container = around, pod, container
 
     async def asked(self, task: specs.ContainerTask) -> list[tuple[str, str]]:

@@ -1,7 +1,11 @@
 """What a container is on this machine: a specification, a directory of its own, a record and an exit."""
 
+import hmac
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -14,7 +18,9 @@ from reprieve.manifests.problems import ReprieveError
 LOG_LIMIT = 16 << 20
 """Bytes in the log of a container before a new file is begun; one older file is kept."""
 
+_KEY = "exit.key"
 POD_UID, CONTAINER_NAME = "REPRIEVE_POD_UID", "REPRIEVE_CONTAINER_NAME"
+_LARGEST_FILE = 16 << 20
 _POD_UID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,126}[A-Za-z0-9])?")
 _CONTAINER = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _ATTEMPT = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -31,6 +37,10 @@ class AlreadyStarted(ReprieveError):
 def inherited(own: Mapping[str, str]) -> dict[str, str]:
     """The little that containers get of the agent's environment."""
     return {name: own[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "USER") if name in own}
+
+
+class NoPlainFile(OSError):
+    """Somebody has put something else in the place of a file, or one that is much too large."""
 
 
 class PodIdentity(msgspec.Struct, frozen=True, rename="camel"):
@@ -62,11 +72,23 @@ class ContainerSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     working_directory: str = "/"
     umask: int = 0o022
     devices: tuple[str, ...] = ()
+    user: str = ""
+    """The number of the user that it runs as, and of its groups, its own first; empty: as the agent."""
+    milli_cpu: int = 0
+    memory: int = 0
+    """Its limits; 0: none."""
+    group: str = ""
+    """The control group that it runs in."""
     log_limit: int = LOG_LIMIT
     restarts: int = 0
     """How often it was started before."""
     back_off: int = 0
     """How far its back-off had grown when it was started."""
+
+    @property
+    def group_limits_memory(self) -> bool:
+        """Whether its control group keeps it within its limit."""
+        return bool(self.group) and (Path(self.group) / "memory.max").exists()
 
     def validate(self) -> None:
         """Raise for what the operating system would refuse in ways that explain nothing."""
@@ -103,9 +125,10 @@ class Exit(msgspec.Struct, frozen=True, rename="camel"):
     finished_at: str
     message: str = ""
     signal: int = 0
+    mac: str = ""
 
 
-class Identity(msgspec.Struct, frozen=True):
+class ProcessIdentity(msgspec.Struct, frozen=True):
     """One process and no other that may get its number later."""
 
     pid: int
@@ -120,8 +143,8 @@ class ContainerRecord(msgspec.Struct, frozen=True, rename="camel"):
     """The processes of a container, as its shim wrote them down."""
 
     boot: str
-    shim: Identity
-    command: Identity
+    shim: ProcessIdentity
+    command: ProcessIdentity
     started_at: str
 
     @property
@@ -160,13 +183,39 @@ class Directory(msgspec.Struct, frozen=True):
         return self._read(files.PROCESS, ContainerRecord)
 
     def exit(self) -> Exit | None:
+        """How it ended, as its shim or an agent said: what anybody else put there says nothing."""
+        found = self.claimed_exit()
+        if found is None:
+            return None
+        right = files.signed(msgspec.to_builtins(found), self.key(), self._place)["mac"]
+        return msgspec.structs.replace(found, mac="") if hmac.compare_digest(found.mac, right) else None
+
+    def claimed_exit(self) -> Exit | None:
+        """The same without a proof: for what is over, and only shown."""
         return self._read(files.EXIT, Exit)
 
+    def write_exit(self, ending: Exit) -> None:
+        said = msgspec.to_builtins(ending)
+        files.write(str(self.file(files.EXIT)), files.signed(said, self.key(), self._place), durable=True)
+
+    @property
+    def _place(self) -> str:
+        return "/".join(self.path.parts[-3:])
+
+    def key(self) -> bytes:
+        """What the agent and its shims sign with. It is kept beside all containers, for the agents after this one."""
+        file = self.path.parents[3] / _KEY
+        with suppress(FileExistsError):
+            fresh = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(fresh, "wb") as opened:
+                opened.write(os.urandom(files.KEY_SIZE))
+        return file.read_bytes()
+
     def _read(self, name: str, kind: type[Stored]) -> Stored | None:
-        """A file that a crash left damaged says as little as none."""
+        """A file that a crash left damaged says as little as none; nor does what a command has put in its place."""
         try:
-            return msgspec.json.decode(self.file(name).read_bytes(), type=kind)
-        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+            return msgspec.json.decode(read_plain(self.file(name)), type=kind)
+        except (FileNotFoundError, NotADirectoryError, NoPlainFile, msgspec.DecodeError):
             return None
 
     def write(self, name: str, value: object, *, durable: bool = False) -> None:
@@ -193,6 +242,19 @@ def directories(root: Path) -> Iterator[Directory]:
 def pod_uids(root: Path) -> list[str]:
     """The pods of which anything is kept."""
     return [path.name for path in _matching(root, _POD_UID)]
+
+
+def read_plain(path: Path) -> bytes:
+    """What is in a file, if it is one: a pipe would be waited for, and a link lead elsewhere."""
+    if path.is_symlink():
+        raise NoPlainFile(path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_FILE:
+        os.close(descriptor)
+        raise NoPlainFile(path)
+    with os.fdopen(descriptor, "rb") as opened:
+        return opened.read(_LARGEST_FILE)
 
 
 def _attempts(container: Path) -> list[Directory]:

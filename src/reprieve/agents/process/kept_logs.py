@@ -16,7 +16,14 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from reprieve.agents.process.containers import AlreadyStarted, Directory, attempts, containers, directories
+from reprieve.agents.process.containers import (
+    AlreadyStarted,
+    Directory,
+    attempts,
+    containers,
+    directories,
+    read_plain,
+)
 from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim_starter import shim_lives
 
@@ -169,7 +176,7 @@ def _drop(directory: Directory, run: KeptRun) -> KeptRun:
 
 def described(directory: Directory, container: str, known: KeptRun) -> Run:
     """A run, with how it ended."""
-    ended = directory.exit()
+    ended = directory.claimed_exit()
     times = (ended.exit_code, ended.started_at, ended.finished_at) if ended is not None else ()
     return Run(container, directory.attempt, known.size, known.cut, known.dropped, *times)
 
@@ -189,7 +196,7 @@ def _ended_at(directory: Directory) -> float:
 
 def _known(directory: Directory) -> KeptRun | None:
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(directory.file(_KEPT).read_bytes(), type=KeptRun)
+        return msgspec.json.decode(read_plain(directory.file(_KEPT)), type=KeptRun)
     return None
 
 

@@ -8,7 +8,6 @@ import asyncio
 import os
 import stat
 from collections.abc import AsyncIterator, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -66,6 +65,7 @@ def open_log(directory: Directory, *, tail: int | None, limit_bytes: int | None,
 async def _read(directory: Directory, tail: int | None, limit: int | None) -> AsyncIterator[bytes]:
     for piece in read_log(directory, tail=tail, limit=limit):
         yield piece
+        await asyncio.sleep(0)
 
 
 def _refused(pod: Record, message: str) -> BadRequest:
@@ -195,7 +195,7 @@ def _at_tail(parts: list[BinaryIO], lines: int) -> list[BinaryIO]:
         return []
     index, position = len(parts) - 1, parts[-1].seek(0, os.SEEK_END)
     if lines:
-        index, position = next(islice(_beginnings(parts), lines - 1, None), (0, 0))
+        index, position = _beginning(parts, lines)
     _close(*parts[:index])
     for part in parts[index:]:
         part.seek(0)
@@ -203,23 +203,32 @@ def _at_tail(parts: list[BinaryIO], lines: int) -> list[BinaryIO]:
     return parts[index:]
 
 
-def _beginnings(parts: list[BinaryIO]) -> Iterator[tuple[int, int]]:
-    """Where lines begin, from the last to the first. The end of line at the very end begins none."""
-    nothing_behind = True
+def _beginning(parts: list[BinaryIO], lines: int) -> tuple[int, int]:
+    """Where the last lines begin: the file, and the place in it. The end of line at the very end begins none."""
+    wanted = lines + _ends_with_a_line(parts)
     for index in reversed(range(len(parts))):
         size = parts[index].seek(0, os.SEEK_END)
-        for position in _ends_of_lines(parts[index], size):
-            if not nothing_behind or position + 1 < size:
-                yield index, position + 1
-        nothing_behind = nothing_behind and not size
-    yield 0, 0
+        for block in reversed(range(0, size, _CHUNK)):
+            data = os.pread(parts[index].fileno(), min(_CHUNK, size - block), block)
+            ends = data.count(b"\n")
+            if ends >= wanted:
+                return index, block + _nth_last(data, wanted) + 1
+            wanted -= ends
+    return 0, 0
 
 
-def _ends_of_lines(file: BinaryIO, size: int) -> Iterator[int]:
-    """Backwards through a file that may be large."""
-    for block in reversed(range(0, size, _CHUNK)):
-        data = os.pread(file.fileno(), min(_CHUNK, size - block), block)
-        found = data.rfind(b"\n")
-        while found >= 0:
-            yield block + found
-            found = data.rfind(b"\n", 0, found)
+def _ends_with_a_line(parts: list[BinaryIO]) -> bool:
+    """Whether the last that was written is the end of a line."""
+    for part in reversed(parts):
+        size = part.seek(0, os.SEEK_END)
+        if size:
+            return os.pread(part.fileno(), 1, size - 1) == b"\n"
+    return False
+
+
+def _nth_last(data: bytes, number: int) -> int:
+    """Where the end of line stands that is so many from the last."""
+    place = len(data)
+    for _ in range(number):
+        place = data.rfind(b"\n", 0, place)
+    return place

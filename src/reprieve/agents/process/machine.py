@@ -13,6 +13,7 @@ import msgspec
 import psutil
 
 from reprieve.agents.hollow.nodes import AGENT_LABEL
+from reprieve.agents.process.control_groups import ControlGroups
 from reprieve.agents.process.gpus import find_devices
 from reprieve.model.clock import moment_of, timestamp
 from reprieve.model.conditions import find_condition, set_condition
@@ -125,6 +126,15 @@ def set_ready(status: Data, machine: Machine, now: datetime) -> None:
     status |= machine.manifest()["status"]
     beat = _last_beat(status, now)
     set_condition(status, "Ready", "True", "AgentReady", texts.NODE_READY, now=now, lastHeartbeatTime=beat)
+
+
+def set_limits(status: Data, groups: ControlGroups | None, now: datetime) -> None:
+    """How far limits are enforced here, and what a job is ended by."""
+    enforced = sorted(groups.controllers) if groups is not None else []
+    whole = texts.WHOLE_BY_GROUPS if groups is not None else texts.WHOLE_BY_SHIM
+    limits = texts.LIMITS_BY_GROUPS.format(" and ".join(enforced)) if enforced else texts.LIMITS_BY_RLIMIT
+    reason = "ControlGroups" if enforced else "ResourceLimits"
+    set_condition(status, "LimitsEnforced", str(bool(enforced)), reason, f"{limits}; {whole}", now=now)
 
 
 def set_stopped(status: Data, now: datetime) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from reprieve.agents.process import status as standing
-from reprieve.agents.process.command import Surroundings
+from reprieve.agents.process.command import ContainerSurroundings
 from reprieve.agents.process.containers import containers
 from reprieve.agents.process.slots import Role, Slot
 from reprieve.agents.process.specs import CONFIG_ERROR, CREATE_ERROR, PodTask
-from reprieve.agents.process.status import CRASH_LOOP, Outcome, outcome_of, started_text
+from reprieve.agents.process.status import CRASH_LOOP, PodOutcome, outcome_of, started_text
 from reprieve.agents.process.workers import OVER, Worker, any_running
 from reprieve.controllers.pods.templates import container_statuses, is_finished
 from reprieve.controllers.runner import BaseController
@@ -35,7 +35,7 @@ _NEVER_RAN = ("StartError", CONFIG_ERROR, CREATE_ERROR)
 class PodWorker(Worker):
     """Looks after one pod; without a record, after what is left of one."""
 
-    def __init__(self, controller: BaseController, around: Surroundings, uid: str, pod: Record | None) -> None:
+    def __init__(self, controller: BaseController, around: ContainerSurroundings, uid: str, pod: Record | None) -> None:
         super().__init__(uid, pod)
         self._controller, self._around = controller, around
         self._began = controller.clock()
@@ -90,7 +90,9 @@ class PodWorker(Worker):
         late = self._seconds_late(pod, task)
         outcome = outcome_of(slots, task.policy)
         if late is not None and late >= 0 and (outcome is None or _was_asked(slots)):
-            outcome = Outcome("Failed", "DeadlineExceeded", texts.deadline_exceeded(task.active_deadline_seconds or 0))
+            outcome = PodOutcome(
+                "Failed", "DeadlineExceeded", texts.deadline_exceeded(task.active_deadline_seconds or 0)
+            )
         if outcome is not None:
             return await self._end(pod, task, slots, outcome)
         moments = await self._start_what_is_due(pod, task, slots)
@@ -118,7 +120,7 @@ class PodWorker(Worker):
                 later.append(due)
         return later
 
-    async def _end(self, pod: Record, task: PodTask, slots: list[Slot], outcome: Outcome) -> float | None:
+    async def _end(self, pod: Record, task: PodTask, slots: list[Slot], outcome: PodOutcome) -> float | None:
         """The pod is over; what still runs of it is ended first."""
         await self._ask_to_end(pod, slots, task.grace)
         if any_running(slots):
@@ -189,7 +191,7 @@ class PodWorker(Worker):
 
     # What others are told
 
-    async def _write(self, pod: Record, task: PodTask, slots: list[Slot], outcome: Outcome | None = None) -> Record:
+    async def _write(self, pod: Record, task: PodTask, slots: list[Slot], outcome: PodOutcome | None = None) -> Record:
         now = self._controller.clock()
         began = started_text(pod.data.get("status", {}), self._began)
         view = standing.PodStanding(task, slots, now, began, outcome, resting=self._stopping)

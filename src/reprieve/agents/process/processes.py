@@ -6,19 +6,34 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Self
 
 import msgspec
 import psutil
 
-from reprieve.agents.process.containers import ContainerRecord, ContainerSpec, Directory, Exit, Identity
+from reprieve.agents.process.containers import (
+    ContainerRecord,
+    ContainerSpec,
+    Directory,
+    Exit,
+    ProcessIdentity,
+    read_plain,
+)
+from reprieve.agents.process.control_groups import end_group
 from reprieve.agents.process.remains import end_remains, send
 from reprieve.agents.process.shim import container_files as files
-from reprieve.agents.process.shim_starter import shim_lives, start_shim
+from reprieve.agents.process.shim_starter import SHIMS, shim_lives, start_shim
 
 _POLL = 0.05
 _BETWEEN_KILLS = 0.2
 KILLED, UNKNOWN = files.SIGNALLED + signal.SIGKILL, "ContainerStatusUnknown"
+
+
+class _Stop(msgspec.Struct):
+    """Until when what outlives the command may go on."""
+
+    deadline: float
 
 
 class ContainerProcess:
@@ -106,8 +121,9 @@ class ContainerProcess:
     def _grant(self, grace: float) -> None:
         """Let the shim know until when children that outlive the command may go on."""
         deadline = time.monotonic() + grace
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            deadline = min(deadline, files.read(str(self.directory.file(files.STOP)))["deadline"])
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            granted = msgspec.json.decode(read_plain(self.directory.file(files.STOP)), type=_Stop)
+            deadline = min(deadline, granted.deadline)
         with contextlib.suppress(OSError):
             self.directory.write(files.STOP, {"deadline": deadline})
 
@@ -139,6 +155,9 @@ class ContainerProcess:
         if self._child is not None:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._child, os.WNOHANG)
+            SHIMS.discard(self._child)
+        if self.spec.group:
+            await asyncio.to_thread(end_group, Path(self.spec.group))
         known = self.directory.exit()
         return known if known is not None else await asyncio.to_thread(self._vanished)
 
@@ -161,7 +180,7 @@ class ContainerProcess:
             message = f"{ending.message}; these processes of it could not be ended: {', '.join(map(str, left))}"
             ending = msgspec.structs.replace(ending, message=message)
         with contextlib.suppress(OSError):
-            self.directory.write(files.EXIT, ending, durable=True)
+            self.directory.write_exit(ending)
         return ending
 
 
@@ -178,7 +197,7 @@ def _unseen(directory: Directory, record: ContainerRecord | None) -> Exit:
 
 def _last_complaint(directory: Directory) -> str:
     try:
-        lines = directory.file(files.COMPLAINTS).read_text(errors="replace").splitlines()
+        lines = read_plain(directory.file(files.COMPLAINTS)).decode(errors="replace").splitlines()
     except OSError:
         return ""
     return lines[-1] if lines else ""
@@ -188,7 +207,7 @@ def _watchable(record: ContainerRecord | None, child: int | None) -> int | None:
     """A descriptor that can be read once the shim is gone; None where only its lock can tell."""
     if not hasattr(os, "pidfd_open"):
         return None
-    shim = record.shim if record else Identity(child or 0, "")
+    shim = record.shim if record else ProcessIdentity(child or 0, "")
     try:
         descriptor = os.pidfd_open(shim.pid)
     except OSError:

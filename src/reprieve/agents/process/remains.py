@@ -10,7 +10,11 @@ from typing import NamedTuple
 import psutil
 
 from reprieve.agents.process.containers import CONTAINER_NAME, POD_UID, ContainerRecord, ContainerSpec
+from reprieve.agents.process.shim.command import adopt_orphans
+from reprieve.agents.process.shim.process_table import LINUX
+from reprieve.agents.process.shim_starter import SHIMS, SPAWNING
 
+_ORPHANS_COME_HERE = False
 _ROUNDS = 100
 _PAUSE = 0.02
 
@@ -39,6 +43,7 @@ def end_remains(spec: ContainerSpec, record: ContainerRecord | None) -> list[int
             break
         send(remains, signal.SIGKILL)
         time.sleep(_PAUSE)
+        _reap_orphans()
     return [process.pid for process in remains]
 
 
@@ -59,12 +64,34 @@ def _remains(spec: ContainerSpec, record: ContainerRecord | None) -> list[psutil
     found = _marked(living, {POD_UID: spec.pod.uid, CONTAINER_NAME: spec.name})
     if record is not None and record.of_this_boot:
         found |= {one.pid for one in (record.shim, record.command) if one.alive}
+    found |= _orphans()
     found &= living.keys()
     known = 0
     while known < len(found):
         known = len(found)
         found |= _related(found, living)
     return [living[pid].process for pid in found]
+
+
+def take_in_orphans() -> None:
+    """For a process that is an agent and nothing else: what outlives its shim becomes its child, and is ended."""
+    global _ORPHANS_COME_HERE
+    _ORPHANS_COME_HERE = LINUX
+    adopt_orphans()
+
+
+def _orphans() -> set[int]:
+    """Children of this process that it never started: their shims are gone, and they came to the next one above."""
+    if not _ORPHANS_COME_HERE:
+        return set()
+    with SPAWNING:
+        return {process.pid for process in psutil.Process().children()} - SHIMS
+
+
+def _reap_orphans() -> None:
+    for pid in _orphans():
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _related(found: set[int], living: Mapping[int, _Relative]) -> set[int]:

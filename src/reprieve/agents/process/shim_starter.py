@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,10 @@ from reprieve.agents.process.shim import container_files as files
 from reprieve.agents.process.shim.process_table import DEAF_TO
 
 _SHIM = Path(__file__).parent / "shim" / "shim.py"
+SHIMS: set[int] = set()
+"""Processes that were started here. Where orphans come here, any other child of this process is one."""
+SPAWNING = threading.Lock()
+"""Held while there is a shim that is not among them yet."""
 _OUT_OF_THE_WAY = 10
 """Descriptors are handed over from above those that the shim expects, so that none is overwritten on the way."""
 
@@ -52,6 +57,7 @@ def start_shim(directory: Directory, spec: ContainerSpec) -> tuple[int, int]:
         directory.write(files.CONTAINER, spec)
         order = files.Order(spec.command, spec.environment, spec.working_directory)
         order.umask, order.log_limit = spec.umask, spec.log_limit
+        order.group, order.user, order.memory = spec.group, spec.user, 0 if spec.group_limits_memory else spec.memory
         order.write(str(directory.file(files.ORDER)))
         return _spawn(directory, spec, lock)
 
@@ -68,6 +74,7 @@ def _spawn(directory: Directory, spec: ContainerSpec, lock: int) -> tuple[int, i
     ready, low = os.pipe()
     tell = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
     os.close(low)
+    key = _in_pipe(directory.key())
     complaints = str(directory.file(files.COMPLAINTS))
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -75,16 +82,30 @@ def _spawn(directory: Directory, spec: ContainerSpec, lock: int) -> tuple[int, i
         (os.POSIX_SPAWN_OPEN, 2, complaints, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
         (os.POSIX_SPAWN_DUP2, lock, files.LOCK_DESCRIPTOR),
         (os.POSIX_SPAWN_DUP2, tell, files.READY_DESCRIPTOR),
+        (os.POSIX_SPAWN_DUP2, key, files.KEY_DESCRIPTOR),
     ]
     command = [sys.executable, "-I", "-S", str(_SHIM), str(directory.path)]
     try:
-        pid = os.posix_spawn(sys.executable, command, _environment(spec), file_actions=actions, setsigmask=DEAF_TO)
+        with SPAWNING:
+            pid = os.posix_spawn(sys.executable, command, _environment(spec), file_actions=actions, setsigmask=DEAF_TO)
+            SHIMS.add(pid)
     except OSError:
         os.close(ready)
         raise
     finally:
         os.close(tell)
+        os.close(key)
     return pid, ready
+
+
+def _in_pipe(content: bytes) -> int:
+    """A descriptor from which a few bytes can be read, and that no other process has."""
+    low, end = os.pipe()
+    os.write(end, content)
+    os.close(end)
+    read = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
+    os.close(low)
+    return read
 
 
 def _environment(spec: ContainerSpec) -> dict[str, str]:

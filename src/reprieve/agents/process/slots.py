@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from reprieve.agents.process.command import Surroundings, identity_of, owner_of, specification
+from reprieve.agents.process.command import ContainerSurroundings, identity_of, owner_of, specification
 from reprieve.agents.process.containers import ContainerSpec, Directory, Exit, attempts
 from reprieve.agents.process.processes import KILLED, UNKNOWN, ContainerProcess
 from reprieve.agents.process.shim import container_files as files
@@ -39,7 +39,7 @@ _RETRY = timedelta(seconds=2)
 class Slot:
     """A container in its pod, whatever attempt it is at."""
 
-    def __init__(self, around: Surroundings, uid: str, data: Mapping[str, Any], role: Role) -> None:
+    def __init__(self, around: ContainerSurroundings, uid: str, data: Mapping[str, Any], role: Role) -> None:
         self.name: str = data["name"]
         self.data, self.role, self.uid = data, role, uid
         self.container: ContainerProcess | None = None
@@ -170,7 +170,15 @@ class Slot:
             return await _refused(directory, msgspec.structs.replace(empty, **counted), problem)
         directory.create()
         home.mkdir(mode=0o700, exist_ok=True)
-        return await (await ContainerProcess.start(directory, msgspec.structs.replace(spec, **counted))).settled()
+        spec = msgspec.structs.replace(spec, group=self._group(spec, directory), **counted)
+        return await (await ContainerProcess.start(directory, spec)).settled()
+
+    def _group(self, spec: ContainerSpec, directory: Directory) -> str:
+        """A control group of its own; empty: there are none here."""
+        groups = self._around.groups
+        name = "-".join(directory.path.parts[-3:])
+        made = groups.make(name, milli_cpu=spec.milli_cpu, memory=spec.memory) if groups is not None else None
+        return str(made or "")
 
     def _counted(self) -> dict[str, int]:
         if not self.started:
@@ -223,7 +231,7 @@ async def _refused(directory: Directory, spec: ContainerSpec, problem: CannotRun
     now = files.timestamp()
     directory.create()
     directory.write(files.CONTAINER, spec)
-    directory.write(files.EXIT, Exit(files.NOT_STARTED, problem.reason, now, now, str(problem)), durable=True)
+    directory.write_exit(Exit(files.NOT_STARTED, problem.reason, now, now, str(problem)))
     container = await ContainerProcess.adopt(directory)
     if container is None:
         raise NotYet(str(problem), problem.reason)

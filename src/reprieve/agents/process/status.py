@@ -26,7 +26,7 @@ CRASH_LOOP = "CrashLoopBackOff"
 _NOT_READY = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
 
 
-class Outcome(NamedTuple):
+class PodOutcome(NamedTuple):
     """What has come of a pod."""
 
     phase: Literal["Succeeded", "Failed"]
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
     disrupted: bool = False
 
 
-def outcome_of(slots: Sequence[Slot], policy: RestartPolicy) -> Outcome | None:
+def outcome_of(slots: Sequence[Slot], policy: RestartPolicy) -> PodOutcome | None:
     """How a pod has ended by itself; None: it has not."""
     steps = [slot for slot in slots if slot.role == "init"]
     work = [slot for slot in slots if slot.role == "main"]
@@ -43,20 +43,20 @@ def outcome_of(slots: Sequence[Slot], policy: RestartPolicy) -> Outcome | None:
     if not failed and all(slot.exit is not None and not slot.runs_again(policy) for slot in work):
         failed = [slot for slot in work if not slot.succeeded]
         if not failed:
-            return Outcome("Succeeded")
+            return PodOutcome("Succeeded")
     if not failed:
         return None
     if all(slot.disrupted for slot in failed):
-        return Outcome("Failed", BY_AGENT, texts.DISRUPTED, disrupted=True)
-    return Outcome("Failed")
+        return PodOutcome("Failed", BY_AGENT, texts.DISRUPTED, disrupted=True)
+    return PodOutcome("Failed")
 
 
-def last_outcome(slots: Sequence[Slot]) -> Outcome:
+def last_outcome(slots: Sequence[Slot]) -> PodOutcome:
     """What has come of a pod that had to go."""
     work = [slot for slot in slots if slot.role == "main"]
     if work and all(slot.succeeded for slot in work):
-        return Outcome("Succeeded")
-    return Outcome("Failed", "Terminated", texts.TERMINATED)
+        return PodOutcome("Succeeded")
+    return PodOutcome("Failed", "Terminated", texts.TERMINATED)
 
 
 def wanted(slots: Sequence[Slot]) -> Iterator[Slot]:
@@ -75,7 +75,7 @@ class PodStanding(NamedTuple):
     slots: Sequence[Slot]
     now: datetime
     started: str
-    outcome: Outcome | None = None
+    outcome: PodOutcome | None = None
     resting: bool = False
     """Whether nothing is started any more: containers that ended say so, and not when they would start again."""
 

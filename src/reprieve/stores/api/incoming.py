@@ -22,8 +22,12 @@ from reprieve.model.clock import timestamp
 from reprieve.stores.errors import BadRequest, MethodNotAllowed, TooLarge, conflict, invalid
 
 Data = dict[str, Any]
-LARGEST = 3 * 1024 * 1024
-"""The largest object in bytes, as an API server would take it."""
+LARGEST = 3 * 1024 * 1024 // 2
+"""The largest object in bytes, as etcd takes it."""
+_LARGE = 64 * 1024
+_MOST_CONTAINERS = 1_000
+_MOST_PARTS = 10_000
+"""Objects and lists in a spec, however deep. Each is read, compared and looked up again and again."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """What generated names end in: no vowels and no letters that look like digits, so that they spell nothing."""
 _SUFFIX = 5
@@ -53,12 +57,47 @@ def own_copy(resource: Resource, data: Mapping[str, Any]) -> Data:
     """A copy that nobody else changes, as JSON would carry it, of the right kind."""
     try:
         raw = encode(data)
+        if len(raw) > LARGEST:
+            raise TooLarge(f"the object has {len(raw)} bytes; at most {LARGEST} are kept, as etcd has it")
         copy = drop_nulls(decode(raw)) if b"null" in raw else decode(raw)
     except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadRequest(f"not an object that can be written as JSON: {error}") from error
-    if len(raw) > LARGEST:
-        raise TooLarge(f"the object has {len(raw)} bytes; at most {LARGEST} are kept")
-    return _typed(resource, copy)
+    typed = _typed(resource, copy)
+    if len(raw) > _LARGE:
+        _check_containers(typed)
+        _check_parts(typed.get("spec"))
+        _check_metadata(typed.get("metadata"))
+    return typed
+
+
+def _check_metadata(metadata: Any) -> None:
+    for name in ("labels", "annotations", "finalizers", "ownerReferences"):
+        found = metadata.get(name) if isinstance(metadata, dict) else None
+        if isinstance(found, dict | list) and len(found) > _MOST_PARTS:
+            raise TooLarge(f"the object has {len(found)} {name}; at most {_MOST_PARTS} {name} are kept")
+
+
+def _check_parts(spec: Any) -> None:
+    number, left = 0, [spec]
+    while left:
+        here = left.pop()
+        inner = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
+        found = [each for each in inner if isinstance(each, dict | list)]
+        number += len(found)
+        left += found
+    if number > _MOST_PARTS:
+        raise TooLarge(f"the spec has {number} objects and lists in it; at most {_MOST_PARTS} are kept")
+
+
+def _check_containers(data: Data) -> None:
+    """Of large objects: what agents write about containers has to fit, too, and is written again and again."""
+    spec = data.get("spec")
+    template = spec.get("template") if isinstance(spec, dict) else None
+    inner = template.get("spec") if isinstance(template, dict) else None
+    for each in (spec, inner):
+        containers = each.get("containers") if isinstance(each, dict) else None
+        if isinstance(containers, list) and len(containers) > _MOST_CONTAINERS:
+            raise TooLarge(f"a pod has {len(containers)} containers; at most {_MOST_CONTAINERS} containers are kept")
 
 
 def _typed(resource: Resource, data: Any) -> Data:

@@ -15,6 +15,8 @@ from reprieve.stores.errors import BadRequest, Invalid, TooLarge
 MOST_OPERATIONS = 10_000
 # What `copy` may add to a document, in bytes of JSON: a few operations that each double it would fill any memory.
 MOST_COPIED = 3 * 1024 * 1024
+MOST_MOVED = 10_000_000
+"""How many items of lists may move: those behind one that is put in or taken out, times the number of the operation."""
 _NEEDS = {"add": "value", "replace": "value", "test": "value", "remove": "", "move": "from", "copy": "from"}
 _LONGEST_INDEX = 10
 _MOST_NAMES = 100
@@ -130,29 +132,29 @@ def _parent(root: dict[str, Any], operation: Operation, steps: list[str]) -> tup
     way = ["", *steps]
     node: Any = root
     for depth, step in enumerate(way[:-1]):
-        node = node[_existing(node, step, operation, way[1:depth])]
+        node = node[_existing(node, step, operation, steps, max(0, depth - 1))]
     return node, way[-1]
 
 
-def _existing(node: Any, step: str, operation: Operation, way: list[str]) -> Any:
-    """The key or index of something that has to be there."""
+def _existing(node: Any, step: str, operation: Operation, steps: list[str], depth: int) -> Any:
+    """The key or index of something that has to be there, so many steps down."""
     if isinstance(node, dict):
         if step in node:
             return step
         near = did_you_mean(step, node) if len(node) <= _MOST_NAMES else ""
-        raise operation.failed(f"there is no {show(step)} in {_named(way)}{'; ' + near if near else ''}")
-    return _index(node, step, operation, way, len(node) - 1 if isinstance(node, list) else 0)
+        raise operation.failed(f"there is no {show(step)} in {_named(steps[:depth])}{'; ' + near if near else ''}")
+    return _index(node, step, operation, steps, depth, len(node) - 1 if isinstance(node, list) else 0)
 
 
-def _index(node: Any, step: str, operation: Operation, way: list[str], last: int) -> int:
+def _index(node: Any, step: str, operation: Operation, steps: list[str], depth: int, last: int) -> int:
     if not isinstance(node, list):
-        raise operation.failed(f"{_named(way)} is {show(node)}, so that there is no {show(step)} in it")
+        raise operation.failed(f"{_named(steps[:depth])} is {show(node)}, so that there is no {show(step)} in it")
     number = step.isascii() and step.isdigit() and (step == "0" or step[0] != "0")
     if number and len(step) <= _LONGEST_INDEX and int(step) <= last:
         return int(step)
     bounds = f"0 to {last}" if last >= 0 else "none, it is empty"
     why = "is out of bounds" if number else "is no index"
-    raise operation.failed(f"{show(step)} {why} in {_named(way)}; allowed: {bounds}")
+    raise operation.failed(f"{show(step)} {why} in {_named(steps[:depth])}; allowed: {bounds}")
 
 
 def _named(way: list[str]) -> str:
@@ -162,7 +164,7 @@ def _named(way: list[str]) -> str:
 
 def _source(root: dict[str, Any], operation: Operation) -> Any:
     node, step = _parent(root, operation, operation.source)
-    return node[_existing(node, step, operation, operation.source[:-1])]
+    return node[_existing(node, step, operation, operation.source, len(operation.source) - 1)]
 
 
 # The operations
@@ -175,21 +177,31 @@ def _put(root: dict[str, Any], operation: Operation, value: Any) -> None:
     elif isinstance(node, list) and step == "-":
         node.append(value)
     else:
-        place = _index(node, step, operation, operation.steps[:-1], len(node) if isinstance(node, list) else 0)
+        last = len(node) if isinstance(node, list) else 0
+        place = _index(node, step, operation, operation.steps, len(operation.steps) - 1, last)
+        _check_moved(node, place, operation)
         node.insert(place, value)
+
+
+def _check_moved(node: list[Any], place: int, operation: Operation) -> None:
+    if operation.number * (len(node) - place) > MOST_MOVED:
+        beyond = f"operation {operation.number} goes beyond"
+        raise TooLarge(f"a JSON patch moves at most {MOST_MOVED} items of lists; {beyond}")
 
 
 def _take(root: dict[str, Any], operation: Operation) -> Any:
     if not operation.source:
         raise operation.failed("the whole document cannot be removed; name a part of it")
     node, step = _parent(root, operation, operation.source)
-    place = _existing(node, step, operation, operation.source[:-1])  # first: what is no object or list has no pop
+    place = _existing(node, step, operation, operation.source, len(operation.source) - 1)
+    if isinstance(node, list):
+        _check_moved(node, place, operation)
     return node.pop(place)
 
 
 def _replace(root: dict[str, Any], operation: Operation) -> None:
     node, step = _parent(root, operation, operation.steps)
-    node[_existing(node, step, operation, operation.steps[:-1])] = copied(operation.value)
+    node[_existing(node, step, operation, operation.steps, len(operation.steps) - 1)] = copied(operation.value)
 
 
 def _move(root: dict[str, Any], operation: Operation) -> None:

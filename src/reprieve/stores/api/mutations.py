@@ -5,6 +5,7 @@ A store that admits objects itself calls these; before a store that does not, a 
 
 from typing import Any
 
+from reprieve.manifests import kueue
 from reprieve.manifests.admission import Neighbours
 from reprieve.manifests.admission.pods import check_new_priority
 from reprieve.manifests.kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, PODS, WORKLOADS
@@ -20,9 +21,10 @@ Data = dict[str, Any]
 
 
 def hold_job(job: Data) -> bool:
-    """A Job in a queue waits, suspended, until its workload is admitted."""
+    """A Job or a JobSet in a queue waits, suspended, until its workload is admitted; the Job of a JobSet goes with it,
+    unless that is in no queue: then whoever makes workloads suspends it."""
     spec = job.get("spec", {})
-    if not _queued(job) or spec.get("suspend") is True:
+    if not _queued(job) or spec.get("suspend") is True or _of(job, "JobSet"):
         return False
     spec["suspend"] = True
     return True
@@ -40,11 +42,25 @@ def queue_pods(deployment: Data) -> bool:
     return bool(metadata["labels"] != before)
 
 
+def group_pods(stateful_set: Data) -> bool:
+    """The pods of a StatefulSet in a queue are one group, with the workload of their StatefulSet."""
+    if not _queued(stateful_set) or not isinstance(stateful_set.get("spec", {}).get("template"), dict):
+        return False
+    spec = stateful_set["spec"]
+    queue_pods(stateful_set)
+    metadata = spec["template"]["metadata"]
+    metadata["labels"][kueue.GROUP_LABEL] = kueue.stateful_set_workload(stateful_set["metadata"].get("name", ""))
+    said = {kueue.SUSPENDING_PARENT: kueue.STATEFUL_SET, kueue.TOTAL_COUNT: str(spec.get("replicas", 1))}
+    said |= dict.fromkeys((kueue.FAST_ADMISSION, kueue.SERVING), "true")
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **said}
+    return True
+
+
 def hold_pod(pod: Data) -> bool:
     """A pod in a queue waits behind a gate; the pod of a Job waits with its owner."""
     spec = pod.get("spec", {})
     gates = spec.get("schedulingGates", [])
-    if not _queued(pod) or _of_job(pod) or spec.get("nodeName"):
+    if not _queued(pod) or _of(pod, "Job") or spec.get("nodeName"):
         return False
     if any(gate.get("name") == ADMISSION_GATE for gate in gates):
         return False
@@ -55,22 +71,31 @@ def hold_pod(pod: Data) -> bool:
 def mutate(data: Data) -> bool:
     """All that the designs change in a new object of its kind; whether anything was."""
     match data.get("apiVersion"), data.get("kind"):
-        case "batch/v1", "Job":
+        case ("batch/v1", "Job") | ("jobset.x-k8s.io/v1alpha2", "JobSet"):
             return hold_job(data)
         case "v1", "Pod":
             return hold_pod(data)
         case "apps/v1", "Deployment":
             return queue_pods(data)
+        case "apps/v1", "StatefulSet":
+            return group_pods(data)
     return False
+
+
+def follow_queue(data: Data) -> None:
+    """What the designs change in an object that is changed: pods follow their owner into a queue."""
+    if data.get("kind") in ("Deployment", "StatefulSet"):
+        mutate(data)
 
 
 def _queued(data: Data) -> bool:
     return bool(data["metadata"].get("labels", {}).get(QUEUE_NAME_LABEL))
 
 
-def _of_job(data: Data) -> bool:
+def _of(data: Data, kind: str) -> bool:
+    """Whether an object of that kind controls it."""
     owners = data["metadata"].get("ownerReferences", [])
-    return any(owner.get("controller") and owner.get("kind") == "Job" for owner in owners)
+    return any(owner.get("controller") and owner.get("kind") == kind for owner in owners)
 
 
 def ask_for_unsaid(pod: Data, neighbours: Neighbours) -> None:

@@ -146,12 +146,12 @@ def _text(value: Any, otherwise: str) -> str:
 # Records, without keeping them decoded
 
 
-class _Metadata(msgspec.Struct):
+class _OnlyLabels(msgspec.Struct):
     labels: dict[str, str] = {}
 
 
 class _Labelled(msgspec.Struct):
-    metadata: _Metadata
+    metadata: _OnlyLabels
 
 
 _LABELS = msgspec.json.Decoder(_Labelled)

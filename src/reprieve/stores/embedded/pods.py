@@ -26,9 +26,9 @@ _REMEMBERED = timedelta(minutes=2)
 """How long a budget counts a pod whose eviction it has allowed as gone, should nobody see it go."""
 
 
-def bind(writer: Writer, name: str, namespace: str, node: str, uid: str = "") -> Record:
+def bind(writer: Writer, name: str, namespace: str, node: str, uid: str = "", version: int | None = None) -> Record:
     """Give a pod its node."""
-    old = writer.expected(PODS, name, namespace, None, uid)
+    old = writer.expected(PODS, name, namespace, version, uid)
     writer.existing(NODES, node)
     refusal = _why_not_bind(old.manifest)
     if refusal:

@@ -1,6 +1,7 @@
 """Events are for people, and for a while: old ones go, and so do the oldest when there are too many."""
 
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from reprieve.manifests.core import Event
 from reprieve.manifests.kinds import EVENTS
@@ -30,7 +31,8 @@ class EventRetention:
         kept = sorted(self._writer.journal.of_kind(EVENTS).records(), key=lambda record: record.version)
         surplus = max(0, len(kept) - MOST)
         oldest = self._writer.clock() - KEPT_FOR
-        gone = kept[:surplus] + [record for record in kept[surplus:] if _last_seen(record) < oldest]
+        # What was written last was mostly seen last, too: behind the first that is kept, nobody has to be looked at.
+        gone = kept[:surplus] + list(takewhile(lambda record: _last_seen(record) < oldest, kept[surplus:]))
         if gone:
             self._writer.remove_all(gone)
 

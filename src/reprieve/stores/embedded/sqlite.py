@@ -10,7 +10,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +38,15 @@ class Revision(NamedTuple):
     body: bytes
 
 
+class Heading(NamedTuple):
+    """Which object a row is about, without what comes from where its body stands in the file, or behind that."""
+
+    version: int
+    namespace: str
+    name: str
+    type: EventType
+
+
 def _first_schema(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID")
     connection.execute(
@@ -59,17 +68,19 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first_schema, _
 _COLUMNS = "version, resource, namespace, name, uid, type, body"
 _INSERT = f"INSERT INTO revisions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _ALL = f"SELECT {_COLUMNS} FROM revisions ORDER BY version"  # noqa: S608
-_SINCE = f"SELECT {_COLUMNS} FROM revisions WHERE version > ? AND resource = ? ORDER BY version"  # noqa: S608
+_SINCE = "SELECT version, namespace, name, type FROM revisions WHERE version > ? AND resource = ? ORDER BY version"
+_CONTENT = "SELECT uid, body FROM revisions WHERE version = ?"
 
 
 class Database:
     """The open file. Its methods raise `sqlite3.Error` when the disk does not do what it should."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, durable: bool = False) -> None:
+        """`durable`: each write is on the disk itself when it returns, and outlives a loss of power."""
         self.path = str(path)
         self._lock = None if self.path == IN_MEMORY else _lock(Path(self.path))
         try:
-            self._connection = _connect(self.path)
+            self._connection = _connect(self.path, "FULL" if durable else "NORMAL")
         except BaseException:
             self._unlock()
             raise
@@ -88,8 +99,18 @@ class Database:
         """All rows, the oldest first."""
         return map(Revision._make, self._connection.execute(_ALL))
 
-    def since(self, version: int, resource: str) -> Iterator[Revision]:
-        return map(Revision._make, self._connection.execute(_SINCE, (version, resource)))
+    def truncate(self) -> None:
+        """Bring what was written last into the file itself, so that what is beside it takes no room."""
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def since(self, version: int, resource: str) -> Iterator[Heading]:
+        """The rows of one kind behind a version, without what is in them."""
+        return map(Heading._make, self._connection.execute(_SINCE, (version, resource)))
+
+    def content(self, version: int) -> tuple[str, bytes]:
+        """The uid and the body of one row."""
+        found: tuple[str, bytes] = self._connection.execute(_CONTENT, (version,)).fetchone()
+        return found
 
     def append(self, revisions: Sequence[Revision]) -> None:
         """Write rows, all or none; when this returns they stay. One statement is a transaction of its own."""
@@ -136,7 +157,12 @@ def _lock(path: Path) -> int:
     return file
 
 
-def _connect(path: str) -> sqlite3.Connection:
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether a write failed because there is no room on the disk."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+
+
+def _connect(path: str, synchronous: str) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(path, isolation_level=None, cached_statements=32)
     except sqlite3.Error as error:
@@ -144,7 +170,7 @@ def _connect(path: str) -> sqlite3.Connection:
     try:
         _check_owner(connection, path)  # before anything is changed
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
         _migrate(connection)
     except sqlite3.DatabaseError as error:
         connection.close()
@@ -189,7 +215,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        with suppress(sqlite3.Error):  # a disk that is full may have ended it already
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")

@@ -6,13 +6,14 @@ so that nobody ever sees what a crash could take back.
 
 import asyncio
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from reprieve.manifests.kinds import EVENTS, NAMESPACES, PRIORITY_CLASSES
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.resource import Resource
-from reprieve.model.clock import Clock
+from reprieve.model.clock import Clock, SteadyClock, moment_of
 from reprieve.stores.api.patches import apply_patch
 from reprieve.stores.api.selectors import select
 from reprieve.stores.embedded.commits import KEEP, Journal
@@ -22,6 +23,7 @@ from reprieve.stores.embedded.writer import ALWAYS_THERE, Rehearsal, Writer
 from reprieve.stores.protocol import Patch, PatchType, Propagation, Watch
 from reprieve.stores.records import Listing, Record
 
+_NAME, _PLACE = attrgetter("name"), attrgetter("namespace", "name")
 _DESCRIPTIONS = {
     "system-node-critical": "For pods that their node cannot do without.",
     "system-cluster-critical": "For pods that the cluster cannot do without.",
@@ -29,7 +31,7 @@ _DESCRIPTIONS = {
 
 
 class EmbeddedStore:
-    """A `Store` whose methods never wait."""
+    """A `Store` whose methods never wait, but for quotas that are not counted yet."""
 
     def __init__(self, journal: Journal, writer: Writer) -> None:
         self._journal = journal
@@ -37,12 +39,17 @@ class EmbeddedStore:
         self._retention = EventRetention(writer)
 
     @classmethod
-    def open(cls, path: str | Path, clock: Clock, *, seed: int | None = None, keep: int = KEEP) -> "EmbeddedStore":
+    def open(
+        cls, path: str | Path, clock: Clock, *, seed: int | None = None, keep: int = KEEP, durable: bool = False
+    ) -> "EmbeddedStore":
         """The data in a file, which is made when it is not there; `:memory:` keeps nothing.
 
         A seed makes uids and generated names the same each time; `keep` is how many versions a watch may come late.
+        `durable`: what is acknowledged outlives a loss of power, too, and each write waits for the disk.
         """
-        journal = Journal(path, keep)
+        journal = Journal(path, keep, durable=durable)
+        if isinstance(clock, SteadyClock) and journal.newest:
+            clock.not_before(moment_of(journal.newest))
         try:
             writer = Writer(journal, clock, seed)
             _create_what_always_exists(writer)
@@ -61,15 +68,26 @@ class EmbeddedStore:
         return EmbeddedStore(self._journal, Rehearsal(self._writer))
 
     @property
+    def trouble(self) -> str:
+        """Why nothing new can be written; empty: it can."""
+        return self._journal.trouble
+
+    @property
     def version(self) -> int:
         """The last version that was given to anything."""
         return self._journal.version
 
+    def peek(self, resource: Resource, name: str, namespace: str = "") -> Record | None:
+        """What is there of that name, without waiting for anything."""
+        return self._journal.of_kind(resource).get(namespace, name)
+
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        if not (namespace or labels or fields):
+            return Listing(self._journal.of_kind(resource).ordered(), self._journal.version)
         records = self._journal.of_kind(resource).records(namespace)
         if labels or fields:
             records = select(records, resource, labels, fields)
-        return Listing(sorted(records, key=lambda record: record.key), self._journal.version)
+        return Listing(sorted(records, key=_NAME if namespace else _PLACE), self._journal.version)
 
     def watch(
         self,
@@ -88,6 +106,7 @@ class EmbeddedStore:
         return self._writer.existing(resource, name, namespace)
 
     async def create(self, resource: Resource, data: Mapping[str, Any]) -> Record:
+        await self._writer.ready_for(resource, _namespace_of(data))
         record = self._writer.create(resource, data)
         if resource is EVENTS:
             self._retention.count()
@@ -109,6 +128,8 @@ class EmbeddedStore:
         uid: str = "",
         api_version: str = "",
     ) -> Record:
+        if kind == "apply":
+            await self._writer.ready_for(resource, namespace)
         new = kind == "apply" and self._journal.of_kind(resource).get(namespace, name) is None
         if new and not subresource and version is None and not uid:
             return self._writer.create(resource, _named(apply_patch(None, patch, kind, resource), name, namespace))
@@ -132,11 +153,18 @@ class EmbeddedStore:
         old = self._writer.expected(resource, name, namespace, version, uid)
         return self._writer.delete(old, grace, propagation)
 
-    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "") -> Record:
-        return bind(self._writer, name, namespace, node, uid)
+    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "", version: int | None = None) -> Record:
+        return bind(self._writer, name, namespace, node, uid, version)
 
     async def evict(self, name: str, namespace: str, *, grace: int | None = None, uid: str = "") -> Record:
         return evict(self._writer, name, namespace, grace, uid)
+
+
+def _namespace_of(data: Mapping[str, Any]) -> str:
+    """Where an object asks to be made; whatever is wrong with that is told when it is."""
+    metadata = data.get("metadata")
+    namespace = metadata.get("namespace", "default") if isinstance(metadata, Mapping) else None
+    return namespace if isinstance(namespace, str) else ""
 
 
 def _named(data: dict[str, Any], name: str, namespace: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from reprieve.manifests.conversion import convert, keep_unsaid
-from reprieve.manifests.kinds import DEPLOYMENTS, NAMESPACES, PODS, PRIORITY_CLASSES, WORKLOADS
+from reprieve.manifests.kinds import NAMESPACES, PODS, PRIORITY_CLASSES, WORKLOADS
 from reprieve.manifests.priorities import BUILT_IN
 from reprieve.manifests.problems import Finding, found
 from reprieve.manifests.resource import Resource
@@ -20,13 +20,14 @@ from reprieve.stores.api.incoming import Data, Identities, decode, encode
 from reprieve.stores.api.mutations import (
     HAVE_PRIORITIES,
     ask_for_unsaid,
+    follow_queue,
     keep_priority,
     keep_recorded,
     mutate,
-    queue_pods,
     record_priorities,
     resolve_priority,
 )
+from reprieve.stores.api.resource_quotas import NamespaceQuotas
 from reprieve.stores.embedded.commits import Journal
 from reprieve.stores.embedded.deletion import is_over, mark_deleted
 from reprieve.stores.errors import BadRequest, already_exists, forbidden, invalid, not_found, wrong_uid, wrong_version
@@ -45,6 +46,7 @@ class Writer:
         # What was given before a restart is not given again after it.
         self._identities = Identities(None if seed is None else seed + (journal.version << 64))
         self._admission = AdmissionChecks(each for kind in LOOKED_AT for each in journal.of_kind(kind).records())
+        self._quotas = NamespaceQuotas(lambda kind, namespace: journal.of_kind(kind).records(namespace))
 
     # What is there
 
@@ -65,6 +67,11 @@ class Writer:
 
     # New objects
 
+    async def ready_for(self, resource: Resource, namespace: str) -> None:
+        """Before a pod is made: know what quotas of its namespace have left. Over many pods that takes a while."""
+        if resource is PODS:
+            await self._quotas.count(namespace)
+
     def create(self, resource: Resource, data: Mapping[str, Any]) -> Record:
         new = incoming.own_copy(resource, data)
         metadata = new["metadata"]
@@ -73,7 +80,10 @@ class Writer:
         wrong = incoming.misread(metadata)
         incoming.begin(new, self._identities.uid(), self.clock())
         self._complete(resource, new, wrong)
-        return self.write("ADDED", resource, new)
+        record = self.draft("ADDED", resource, new)
+        self._quotas.check(record)
+        self.commit([WatchEvent("ADDED", record)])
+        return record
 
     def _give_name(self, resource: Resource, metadata: Data, namespace: str) -> str:
         """The name it has or is given; empty: it asks for none, and is refused when all else has been looked at."""
@@ -143,8 +153,7 @@ class Writer:
         keep_recorded(resource, new, before)
         if subresource != "status":
             keep_priority(resource, new, before)
-            if resource is DEPLOYMENTS:
-                queue_pods(new)
+            follow_queue(new)
             fill_in(resource, new, read(resource, new).written)
             if new.get("spec") != before.get("spec"):
                 # What was made before a default existed has it too, so that nobody is taken for having set it.
@@ -220,6 +229,7 @@ class Writer:
         self.journal.commit(events)
         for event in events:
             self._admission.follow(event)
+            self._quotas.follow(event)
 
 
 def _as_kept(resource: Resource, sent: Data, seen: Data, api_version: str) -> Data:

@@ -5,6 +5,7 @@ bytes into the types that decisions are made over.
 """
 
 import asyncio
+import logging
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -16,9 +17,14 @@ import yaml
 
 from reprieve.manifests.problems import ReprieveError
 
+_log = logging.getLogger(__name__)
+
 EXTRA = "kubernetes"
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
-_REFRESH_SECONDS = 60
+_REFRESH_SECONDS = 60.0
+"""How often it is looked whether a token ends soon."""
+_PATIENCE = 5.0
+"""Seconds between two tokens, however often the first one was refused."""
 _GOODBYE_SECONDS = 0.05
 _LARGEST = 2**21
 """Bytes of an object in a watch, and more: etcd takes 1.5 MiB."""
@@ -26,6 +32,43 @@ _LARGEST = 2**21
 
 class NoAccess(ReprieveError):
     """It is not known where the API server is, or how to say who we are."""
+
+
+class Renewal:
+    """A token that a program gives (`exec`). It is asked for the next one before that ends, and when the server does
+    not take it any more; a program that fails is asked again."""
+
+    def __init__(self, loader: Any, configuration: Any) -> None:
+        self._loader = loader
+        self._configuration = configuration
+        self._refused = asyncio.Event()
+        self._task = asyncio.create_task(self._keep_fresh(), name="renew the token")
+
+    def refused(self) -> None:
+        """The server does not know who that is."""
+        self._refused.set()
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(_PATIENCE)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_REFRESH_SECONDS):
+                    await self._refused.wait()
+            if self._refused.is_set():  # whatever was said of how long it is good for
+                vars(self._loader).pop("exec_plugin_expiry", None)
+                self._refused.clear()
+            try:
+                await self._loader.load_from_exec_plugin()
+            except Exception as error:
+                _log.warning("there is no new token, and it is asked for again: %s", error)
+            else:
+                if hasattr(self._loader, "token"):  # else it gives certificates
+                    self._configuration.api_key["BearerToken"] = self._loader.token
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await self._task
 
 
 class Access(NamedTuple):
@@ -36,7 +79,7 @@ class Access(NamedTuple):
     session: Any
     configuration: Any
     server_name: str | None
-    refreshing: "asyncio.Task[None] | None" = None
+    renewal: Renewal | None = None
     namespace: str = ""
     """Where the context means its user to be; empty: it does not say."""
     token_file: Path | None = None
@@ -50,10 +93,8 @@ class Access(NamedTuple):
         return {"Authorization": str(found["value"]).strip()} if found and found.get("value") else {}
 
     async def close(self) -> None:
-        if self.refreshing is not None:
-            self.refreshing.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await self.refreshing
+        if self.renewal is not None:
+            await self.renewal.close()
         await self.session.close()
         # Connections that were being made when nobody wanted them any more close a moment later.
         await asyncio.sleep(_GOODBYE_SECONDS)
@@ -69,7 +110,7 @@ async def open_access(
     library = _library()
     configuration = library.Configuration()
     configuration.connection_pool_maxsize = connections
-    refreshing = token_file = None
+    renewal = token_file = None
     namespace = ""
     if kubeconfig is None and context is None and _in_cluster():
         name = "in-cluster"
@@ -81,13 +122,13 @@ async def open_access(
         namespace = str(chosen["context"].get("namespace", "")) if "context" in chosen else ""
         token_file = _token_file(loader._user)
         if loader._user is not None and "exec" in loader._user:
-            refreshing = asyncio.create_task(library.refresh(loader, configuration, _REFRESH_SECONDS))
+            renewal = Renewal(loader, configuration)
     try:
         session = _session(library, configuration)
     except OSError as error:
         raise NoAccess(f"the certificates of context {name!r} cannot be read: {error}") from error
     named = configuration.tls_server_name
-    return Access(configuration.host, name, session, configuration, named, refreshing, namespace, token_file)
+    return Access(configuration.host, name, session, configuration, named, renewal, namespace, token_file)
 
 
 def _session(library: "_Library", configuration: Any) -> Any:
@@ -113,7 +154,6 @@ class _Library(NamedTuple):
     RESTClientObject: Any
     load_file: Any
     load_account: Any
-    refresh: Any
     failures: tuple[type[Exception], ...]
 
 
@@ -142,7 +182,6 @@ def _library() -> _Library:
         RESTClientObject,
         kube_config.load_kube_config,
         load_incluster_config,
-        kube_config.refresh_token,
         failures,
     )
 

@@ -151,6 +151,8 @@ class Election:
         try:
             await self._replace({**lease, "spec": {**spec, **changed}})
         except Conflict:
+            if holder == self.identity:
+                raise  # whoever has touched it need not have taken it: that is seen the next time
             return False
         return True
 

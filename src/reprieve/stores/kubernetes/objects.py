@@ -32,7 +32,7 @@ class _List(msgspec.Struct):
     items: list[Parts] | None = None
 
 
-class Change(msgspec.Struct):
+class WatchLine(msgspec.Struct):
     """One line of a watch."""
 
     type: str
@@ -42,7 +42,7 @@ class Change(msgspec.Struct):
 _PARTS = msgspec.json.Decoder(Parts)
 _IDENTITY = msgspec.json.Decoder(_Identity)
 _LIST = msgspec.json.Decoder(_List)
-CHANGES = msgspec.json.Decoder(Change)
+CHANGES = msgspec.json.Decoder(WatchLine)
 _ENCODE = msgspec.json.Encoder().encode
 
 

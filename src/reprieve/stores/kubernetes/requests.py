@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -92,18 +93,17 @@ class Requests:
         body: bytes | None = None,
         content: str = JSON,
         accept: str = JSON,
-        patient: bool = True,
         check: Check = _anything,
     ) -> bytes:
-        """The body of the answer. `patient`: come back when the server has no time now. `check` is asked each time at
-        the last moment, however long it took until it was this request's turn, and raises where it may not be sent."""
+        """The body of the answer. `check` is asked each time at the last moment, however long it took until it was this
+        request's turn, and raises where it may not be sent."""
         for tries in range(_PATIENCE + 1):
             await self._limit.wait()
             check()
             try:
                 return await self._send(method, path, query, body, content, accept)
             except errors.TooManyRequests as busy:
-                if not patient or tries == _PATIENCE or _over_budget(busy):
+                if tries == _PATIENCE or over_budget(busy):
                     raise
                 await asyncio.sleep(min(_LONGEST_PAUSE, float(busy.retry_after or 1)))
         raise AssertionError("unreachable")
@@ -116,7 +116,7 @@ class Requests:
         async with self._request(method, path, query, body, headers, timeout) as answer:
             found: bytes = await answer.read()
             if answer.status >= 400:
-                raise refusal(answer.status, found, answer.headers.get("Retry-After", ""))
+                raise self._refusal(answer.status, found, answer.headers.get("Retry-After", ""))
             return found
 
     @asynccontextmanager
@@ -126,7 +126,7 @@ class Requests:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS)
         async with self._request("GET", path, query, None, {"Accept": JSON}, timeout) as answer:
             if answer.status >= 400:
-                raise refusal(answer.status, await answer.read(), answer.headers.get("Retry-After", ""))
+                raise self._refusal(answer.status, await answer.read(), answer.headers.get("Retry-After", ""))
             yield answer.content.iter_any()
 
     @asynccontextmanager
@@ -157,6 +157,11 @@ class Requests:
                 yield answer
         except (aiohttp.ClientError, TimeoutError, ssl.SSLError, OSError) as error:
             raise errors.Unavailable(f"{self._access.host} cannot be reached: {_said(error)}") from error
+
+    def _refusal(self, code: int, body: bytes, retry_after: str) -> StoreError:
+        if code == HTTPStatus.UNAUTHORIZED and self._access.renewal is not None:
+            self._access.renewal.refused()
+        return refusal(code, body, retry_after)
 
     @property
     def host(self) -> str:
@@ -190,7 +195,8 @@ def _status(body: bytes) -> _Status:
         return _Status(message=body[:200].decode(errors="replace").strip())
 
 
-def _over_budget(refused: StoreError) -> bool:
+def over_budget(refused: StoreError) -> bool:
+    """Whether a budget says no, and not a server that has too much to do."""
     return any(reason == "DisruptionBudget" for reason, _, _ in refused.causes)
 
 

@@ -23,11 +23,11 @@ import msgspec
 from reprieve.manifests.kinds import EVENTS, NODES, PODS
 from reprieve.manifests.resource import Resource
 from reprieve.stores.api.paths import path_of
-from reprieve.stores.errors import Conflict, Expired, Forbidden, Invalid, NotFound
+from reprieve.stores.errors import Conflict, Expired, Forbidden, Invalid, NotFound, TooManyRequests, Unavailable
 from reprieve.stores.kubernetes import events
 from reprieve.stores.kubernetes.discovery import Discovery
 from reprieve.stores.kubernetes.objects import Page, kind_in, page_of, record
-from reprieve.stores.kubernetes.requests import JSON, Requests
+from reprieve.stores.kubernetes.requests import JSON, Requests, over_budget
 from reprieve.stores.kubernetes.watching import Follower, ServerWatch
 from reprieve.stores.protocol import Patch, PatchType, Propagation, Watch
 from reprieve.stores.records import Listing, Record
@@ -45,6 +45,8 @@ _CONTENT: dict[PatchType, str] = {
 }
 _NOTHING = Listing([], sys.maxsize)
 """Of a kind that is not there: however late anybody has heard of an object, it is gone."""
+_Asked = tuple[Resource, str, str]
+"""A kind, in which namespace, by which fields: rights may be to one object by its name."""
 _MANAGER = "reprieve"
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -58,10 +60,9 @@ class KubernetesStore:
         self._check = check
         self.discovery = Discovery(requests)
         self._dry_run = False
-        self._listed: set[Resource] = set()
+        self._listed: set[_Asked] = set()
         self._watching: set[asyncio.Task[None]] = set()
-        self.forbidden: set[Resource] = set()
-        """Kinds that we turned out to have no right to list."""
+        self._forbidden: set[_Asked] = set()
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
 
     def rehearsal(self) -> "KubernetesStore":
@@ -84,6 +85,7 @@ class KubernetesStore:
         api_version = await self.discovery.api_version(resource)
         if api_version is None:
             return _NOTHING
+        asked = resource, namespace, fields
         query = {"limit": str(_PAGE), "resourceVersion": "0", "labelSelector": labels, "fieldSelector": fields}
         path = path_of(resource, namespace, version=_version(api_version))
         try:
@@ -92,15 +94,20 @@ class KubernetesStore:
             await self.discovery.look_again()
             return _NOTHING
         except Forbidden as error:
-            if resource in _NEEDED or resource in self._listed:
+            if resource in _NEEDED or asked in self._listed:
                 raise
-            if resource not in self.forbidden:
+            if asked not in self._forbidden:
                 _log.warning("no right to list %s: none of them count. %s", resource, error)
-                self.forbidden.add(resource)
+                self._forbidden.add(asked)
             return _NOTHING
-        self.forbidden.discard(resource)
-        self._listed.add(resource)
+        self._forbidden.discard(asked)
+        self._listed.add(asked)
         return found
+
+    @property
+    def forbidden(self) -> set[Resource]:
+        """Kinds that we turned out to have no right to list, or not all that was asked for of them."""
+        return {resource for resource, _, _ in self._forbidden}
 
     async def _pages(self, resource: Resource, api_version: str, path: str, query: dict[str, str]) -> Listing:
         """All pages; when the server has forgotten where the next one begins, all at once."""
@@ -131,7 +138,7 @@ class KubernetesStore:
     ) -> Watch:
         watch = ServerWatch(signal)
         follower = Follower(self._requests, self.discovery, resource, namespace, fields)
-        work = _later(watch) if resource in self.forbidden else follower.run(watch, since)
+        work = _later(watch) if (resource, namespace, fields) in self._forbidden else follower.run(watch, since)
         watch.task = asyncio.create_task(work, name=f"watch {resource}")
         self._watching.add(watch.task)
         watch.task.add_done_callback(self._watching.discard)
@@ -211,9 +218,10 @@ class KubernetesStore:
             options["gracePeriodSeconds"] = grace
         return await self._write("DELETE", resource, namespace, name, body=_ENCODE(options))
 
-    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "") -> None:
+    async def bind(self, name: str, namespace: str, node: str, *, uid: str = "", version: int | None = None) -> None:
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
-        metadata = {"name": name, "namespace": namespace, **({"uid": uid} if uid else {})}
+        conditions = {"uid": uid, "resourceVersion": str(version) if version is not None else ""}
+        metadata = {"name": name, "namespace": namespace, **{key: value for key, value in conditions.items() if value}}
         binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
         await self._send("POST", path_of(PODS, namespace, name, subresource="binding"), body=_ENCODE(binding))
 
@@ -224,7 +232,12 @@ class KubernetesStore:
         metadata = {"name": name, "namespace": namespace}
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options}
         path = path_of(PODS, namespace, name, subresource="eviction")
-        await self._send("POST", path, body=_ENCODE(eviction), patient=False)
+        try:
+            await self._send("POST", path, body=_ENCODE(eviction))
+        except TooManyRequests as busy:
+            if over_budget(busy):
+                raise
+            raise Unavailable(f"the server had no time to evict {namespace}/{name}: {busy.message}") from busy
 
     async def _send(self, method: str, path: str, **options: Any) -> bytes:
         if method != "GET":

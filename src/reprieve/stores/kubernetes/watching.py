@@ -16,7 +16,7 @@ from reprieve.model.backoff import Backoff
 from reprieve.stores.api.paths import path_of
 from reprieve.stores.errors import Expired, Forbidden, NotFound, StoreError
 from reprieve.stores.kubernetes.discovery import Discovery
-from reprieve.stores.kubernetes.objects import CHANGES, Change, lines, record_of, version_in
+from reprieve.stores.kubernetes.objects import CHANGES, WatchLine, lines, record_of, version_in
 from reprieve.stores.kubernetes.requests import Requests, refusal
 from reprieve.stores.protocol import Watch
 from reprieve.stores.records import EventType, WatchEvent
@@ -136,7 +136,7 @@ class Follower:
             "timeoutSeconds": str(random.randint(*_SERVER_SECONDS)),  # noqa: S311 - spread, not secret
         }
 
-    def _take(self, watch: ServerWatch, api_version: str, change: Change) -> None:
+    def _take(self, watch: ServerWatch, api_version: str, change: WatchLine) -> None:
         if change.type == "ERROR":
             raise _failure(change.object)
         if change.type == "BOOKMARK":

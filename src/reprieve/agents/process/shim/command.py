@@ -3,7 +3,7 @@
 Part of the shim, so it imports little and nothing of this package.
 """
 # pathlib and contextlib would double the time a shim takes to start.
-# ruff: noqa: SIM105
+# ruff: noqa: PTH123, SIM105
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ signal = processes.signal
 _CHUNK = 1 << 16
 _PAUSE = 20
 _PIPEFUL = 1 << 20
-_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
+_SET_DEATH_SIGNAL, _SET_DUMPABLE, _SET_SUBREAPER = 1, 4, 36
 _IDENTITY = '{"pid": %d, "started": "%s"}'
 _RECORD = f'{{"boot": "%s", "startedAt": "%s", "shim": {_IDENTITY}, "command": {_IDENTITY}}}'
 
@@ -48,7 +48,7 @@ class Command:
         self.order = order
         self.log = files.Log(order.log_limit)
         self.output, self.output_end = os.pipe()
-        self.control = _process_control()
+        self.control = process_control()
         self.pid = 0
         self.status: int | None = None
         self.started = self.finished = files.timestamp()
@@ -107,6 +107,15 @@ class Command:
         words = [word.encode() for word in self.order.command]
         variables = {name.encode(): value.encode() for name, value in self.order.environment.items()}
         directory = self.order.directory
+        if self.order.group:
+            with open(f"{self.order.group}/cgroup.procs", "w") as members:
+                members.write("0")
+        if self.order.memory:
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_DATA, (self.order.memory, self.order.memory))
+        if self.order.user:
+            _become_user(self.order.user)
         try:
             os.chdir(directory.encode())
         except OSError as problem:
@@ -189,7 +198,17 @@ class Command:
         }
 
 
-def _process_control() -> Callable[[int, int], object]:
+def keep_to_itself() -> None:
+    """Nobody of the same user looks into this process, or makes it do something else."""
+    process_control()(_SET_DUMPABLE, 0)
+
+
+def adopt_orphans() -> None:
+    """What outlives its parents becomes a child of this process, and not of the first one of the machine."""
+    process_control()(_SET_SUBREAPER, 1)
+
+
+def process_control() -> Callable[[int, int], object]:
     """Linux alone can give orphans to the shim, and end the command when the shim is killed."""
     if not processes.LINUX:
         return lambda _option, _value: None
@@ -197,6 +216,14 @@ def _process_control() -> Callable[[int, int], object]:
 
     control, number = ctypes.CDLL(None).prctl, ctypes.c_ulong
     return lambda option, value: control(option, number(value), number(0), number(0), number(0))
+
+
+def _become_user(user: str) -> None:
+    """Numbers of the user, and of its groups, the first of them its own."""
+    number, *groups = map(int, user.split())
+    os.setgroups(groups)
+    os.setresgid(groups[0], groups[0], groups[0])
+    os.setresuid(number, number, number)
 
 
 def _explained(command: str, problem: OSError) -> Failure:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 CONTAINER, PROCESS, STOP, EXIT = "container.json", "process.json", "stop.json", "exit.json"
 ORDER, LOCK = "order", "lock"
 LOG, OLD_LOG, COMPLAINTS = "output.log", "output.log.1", "shim.log"
-LOCK_DESCRIPTOR, READY_DESCRIPTOR = 3, 4
+LOCK_DESCRIPTOR, READY_DESCRIPTOR, KEY_DESCRIPTOR = 3, 4, 5
+KEY_SIZE = 32
 
 NOT_EXECUTABLE, NOT_FOUND, NOT_STARTED = 126, 127, 128
 SIGNALLED = 128
@@ -43,6 +44,17 @@ def write_text(path: str, text: str, *, durable: bool = False) -> None:
     os.replace(temporary, path)
 
 
+def signed(outcome: Mapping[str, Any], key: bytes, place: str) -> dict[str, Any]:
+    """How a container ended, with the proof that it was written by its shim or by the agent: nobody else has the key.
+    `place` is the end of the path of its directory, so that the end of one container is not that of another."""
+    from _blake2 import blake2s
+
+    names = ("exitCode", "signal", "reason", "message", "startedAt", "finishedAt")
+    said = [str(outcome.get(name, "")) for name in names]
+    written = "\0".join((place, *said)).encode("utf-8", "surrogatepass")
+    return {**outcome, "mac": blake2s(written, key=key).hexdigest()}
+
+
 def read(path: str) -> dict[str, Any]:
     import json
 
@@ -57,19 +69,22 @@ class Order:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], directory: str) -> None:
         self.command, self.environment, self.directory = command, environment, directory
         self.umask, self.log_limit = 0o022, 1 << 24
+        self.group, self.user, self.memory = "", "", 0
 
     def write(self, path: str) -> None:
-        numbers = (self.umask, self.log_limit, len(self.command))
+        numbers = (self.umask, self.log_limit, self.memory, len(self.command))
         variables = (f"{name}={value}" for name, value in self.environment.items())
-        write_text(path, "\0".join((*map(str, numbers), self.directory, *self.command, *variables)))
+        places = (self.group, self.user, self.directory)
+        write_text(path, "\0".join((*map(str, numbers), *places, *self.command, *variables)))
 
     @classmethod
     def read(cls, path: str) -> Order:
         with open(path, encoding="utf-8", newline="") as file:
-            umask, log_limit, length, directory, *words = file.read().split("\0")
+            umask, log_limit, memory, length, group, user, directory, *words = file.read().split("\0")
         command, variables = words[: int(length)], words[int(length) :]
         order = cls(command, dict(variable.split("=", 1) for variable in variables), directory)
-        order.umask, order.log_limit = int(umask), int(log_limit)
+        order.umask, order.log_limit, order.memory = int(umask), int(log_limit), int(memory)
+        order.group, order.user = group, user
         return order
 
 

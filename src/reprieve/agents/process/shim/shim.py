@@ -11,7 +11,7 @@ imports little: the modules beside it, not the package they belong to. In the di
 The agent hands over a lock that is held for as long as the shim lives. Whoever gets the lock knows that it is gone.
 """
 # pathlib and contextlib would double the time a shim takes to start.
-# ruff: noqa: PTH100, PTH120, SIM105
+# ruff: noqa: PTH100, PTH120, PTH123, SIM105
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 if TYPE_CHECKING or __package__:
     from reprieve.agents.process.shim import container_files as files
     from reprieve.agents.process.shim import process_table as processes
-    from reprieve.agents.process.shim.command import Command, Failure, tell
+    from reprieve.agents.process.shim.command import Command, Failure, keep_to_itself, tell
 else:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import container_files as files
     import process_table as processes
-    from command import Command, Failure, tell
+    from command import Command, Failure, keep_to_itself, tell
 
 
 def _run() -> dict[str, Any]:
@@ -47,6 +47,15 @@ def _run() -> dict[str, Any]:
     tell(files.READY_DESCRIPTOR, b"ready")
     command.follow()
     return command.outcome()
+
+
+def _key() -> bytes:
+    """What the end of the command is signed with, as the agent hands it over: by a pipe that commands do not get."""
+    try:
+        with open(files.KEY_DESCRIPTOR, "rb") as pipe:
+            return pipe.read(files.KEY_SIZE)
+    except OSError:
+        return b""
 
 
 def _report(outcome: Mapping[str, Any]) -> None:
@@ -69,7 +78,9 @@ def main(directory: str) -> None:
         os.setsid()
     except PermissionError:
         pass  # it leads its session already
-    _report(_run())
+    keep_to_itself()
+    key = _key()
+    _report(files.signed(_run(), key, "/".join(directory.rsplit("/", 3)[1:])))
 
 
 if __name__ == "__main__":

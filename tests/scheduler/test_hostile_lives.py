@@ -18,7 +18,7 @@ from tests.planes.rest import everything
 from tests.planes.running import Plane, live
 from tests.reference.overlooked import overlooked
 
-LIVES = int(os.environ.get("REPRIEVE_LIVES", "40"))
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "20"))
 FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
 _BATCH = 10
 

@@ -238,7 +238,7 @@ def test_a_pod_that_is_being_deleted_keeps_no_place_free() -> None:
 
 def test_nothing_is_kept_of_nodes_to_which_nobody_is_nominated_any_more() -> None:
     world = World()
-    pending = PendingUnits(Policies(world, Settings()), ["default-scheduler"])
+    pending = PendingUnits(Policies(world, Settings()), ["default-scheduler"], lambda: START)
     for number in range(100):
         nominated = record_from(PODS, pod("a") | {"status": {"nominatedNodeName": f"n{number}"}})
         world.put(nominated.manifest)

@@ -125,6 +125,22 @@ def test_unschedulable_ones_return_after_five_minutes() -> None:
     assert drain(queue) == ["a"]
 
 
+@pytest.mark.parametrize("late", [1e-9, 0.002])
+def test_those_who_return_at_one_moment_return_together_whenever_they_were_told_of_it(late: float) -> None:
+    """The clocks differ by a little more each time that they are read: so did the moment, and the first to wake was not
+    the most important."""
+    clock, wall = Clock(), Clock()
+    queue = SchedulingQueue(clock, wall)
+    for name, priority in (("high", 9), ("low", 1)):
+        queue.push(key(name), priority)
+    for name, behind in (("high", 0.0), ("low", late)):
+        wall.now = behind
+        assert popped(queue) == name
+        queue.unschedulable(key(name), until=40.0)
+    clock.now = 40.0 - late
+    assert drain(queue) == ["high", "low"]
+
+
 def test_something_that_could_help_moves_those_it_helps_by_priority() -> None:
     queue, clock = queue_of(("a", 0), ("b", 1), ("c", 2))
     for _ in range(3):

@@ -8,6 +8,7 @@
    same way, so that the last leaves go first.
 """
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -20,6 +21,8 @@ from reprieve.stores.protocol import FOREGROUND, ORPHAN, Propagation, Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import finalizers_of, is_leaving, owner_references, owner_uids, together
 
+_AT_A_TIME = 100
+"""Owners that are looked for without a break."""
 Key = tuple[Resource, str, str]
 Standing = Literal["there", "gone", "waits"]
 
@@ -85,7 +88,11 @@ class GarbageCollector(BaseController):
 
     async def _check_owners(self, record: Record) -> None:
         """Delete an object that nobody owns any more; disown it from those that go."""
-        standings = {each["uid"]: await self._standing(each, record) for each in owner_references(record)}
+        standings: dict[str, Standing] = {}
+        for number, each in enumerate(owner_references(record), 1):
+            standings[each["uid"]] = await self._standing(each, record)
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
         ending = {uid for uid, standing in standings.items() if standing != "there"}
         if not ending:
             return
@@ -111,7 +118,7 @@ class GarbageCollector(BaseController):
 
     async def _disown(self, dependent: Record, uids: set[str]) -> None:
         def change(data: dict[str, Any]) -> None:
-            kept = [each for each in data["metadata"].get("ownerReferences", ()) if each["uid"] not in uids]
+            kept = [each for each in data["metadata"].get("ownerReferences", ()) if each.get("uid") not in uids]
             data["metadata"]["ownerReferences"] = kept
             if not kept:
                 del data["metadata"]["ownerReferences"]

@@ -14,17 +14,24 @@ from reprieve.controllers.namespaces import NamespaceController
 from reprieve.controllers.pods.budgets import BudgetController
 from reprieve.controllers.pods.daemon_sets import DaemonSetController
 from reprieve.controllers.pods.deployments import DeploymentController
+from reprieve.controllers.pods.job_sets import JobSetController
 from reprieve.controllers.pods.jobs import JobController
+from reprieve.controllers.pods.left_behind import LeftBehind
 from reprieve.controllers.pods.replica_sets import ReplicaSetController
+from reprieve.controllers.pods.stateful_sets import StatefulSetController
 from reprieve.controllers.pods.workloads import WorkloadController
 from reprieve.controllers.quota.checks import QuotaChecks
 from reprieve.controllers.quota.in_use import QuotaInUse
+from reprieve.controllers.quota.job_sets import QuotaJobSets
 from reprieve.controllers.quota.jobs import QuotaJobs
 from reprieve.controllers.quota.lifecycle import QuotaLifecycle
+from reprieve.controllers.quota.node_failures import QuotaNodeFailures
 from reprieve.controllers.quota.pods import QuotaPods
 from reprieve.controllers.quota.pods_ready import QuotaPodsReady
+from reprieve.controllers.quota.stateful_sets import QuotaStatefulSets
 from reprieve.controllers.quota.status import QuotaStatus
 from reprieve.controllers.quota.topology import TopologyUngater
+from reprieve.controllers.resource_quotas import ResourceQuotaController
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.problems import Finding, InvalidInput, Origin, did_you_mean, found, one_of
 from reprieve.model.clock import Clock
@@ -73,13 +80,32 @@ def make_all(store: Store, clock: Clock, settings: Settings) -> list[BaseControl
     groups = settings.gate("WorkloadWithJob") and settings.gate("GenericWorkload")
     core: list[Callable[[Store, Clock], BaseController]]
     core = [partial(JobController, groups=groups), ReplicaSetController, DeploymentController, DaemonSetController]
-    core += [BudgetController, WorkloadController, GarbageCollector, NamespaceController]
+    core += [
+        StatefulSetController,
+        JobSetController,
+        BudgetController,
+        WorkloadController,
+        LeftBehind,
+        GarbageCollector,
+        NamespaceController,
+        ResourceQuotaController,
+    ]
     return [*(make(store, clock) for make in core), *make_sets(_SETS, store, clock, settings)]
 
 
 def _quota(store: Store, clock: Clock, settings: Settings) -> list[BaseController]:
     plain: tuple[Callable[[Store, Clock], BaseController], ...]
-    plain = (QuotaJobs, QuotaPods, QuotaLifecycle, QuotaChecks, QuotaInUse, TopologyUngater)
+    plain = (
+        QuotaJobs,
+        QuotaJobSets,
+        QuotaPods,
+        QuotaStatefulSets,
+        QuotaLifecycle,
+        QuotaChecks,
+        QuotaInUse,
+        QuotaNodeFailures,
+        TopologyUngater,
+    )
     wait = settings.wait_for_pods_ready
     ready = [QuotaPodsReady(store, clock, wait)] if wait.enable else []
     return [*(make(store, clock) for make in plain), *ready, QuotaStatus(store, clock, settings)]

@@ -13,6 +13,7 @@ look again. It is level-triggered: a key says only that something about it may h
 import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import count
 from typing import Any
 
 from reprieve.controllers.work_queue import BACK_OFF, WorkQueue
@@ -29,6 +30,8 @@ from reprieve.stores.writing import TRIES, Change
 Keys = Callable[[Record], Iterable[Hashable]]
 _ORDINARY = (AlreadyExists, Conflict, NotFound)
 _LONGEST_NAME = 230
+_AT_A_TIME = 8
+"""Keys that are brought right without a break: others on this loop have work, too."""
 OWNED = b'"ownerReferences"'
 """The mark of what somebody owns."""
 _logger = logging.getLogger(__name__)
@@ -121,7 +124,7 @@ class BaseController:
     async def run(self) -> None:
         """Runs until it is cancelled."""
         try:
-            while True:
+            for number in count(1):
                 self._signal.clear()
                 await self._follow_all()
                 key = self.queue.take(_now())
@@ -129,7 +132,8 @@ class BaseController:
                     await self._wait_for_work()
                 else:
                     await self._try_key(key)
-                    await asyncio.sleep(0)
+                    if number % _AT_A_TIME == 0:
+                        await asyncio.sleep(0)
         finally:
             for cache in self._caches.values():
                 cache.stop()

@@ -13,7 +13,7 @@ from reprieve.model.names import kind_of
 from reprieve.scheduler.context import Context
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.writes import Work
-from reprieve.stores.assumed import Arrived
+from reprieve.stores.assumed import Arrived, Assumption
 from reprieve.stores.errors import NotFound, StoreError
 from reprieve.stores.records import Record
 
@@ -27,39 +27,42 @@ class AssumedObjects:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._records: list[Record] = []
+        self._changes: list[Assumption] = []
 
     def assume(self, record: Record | None, patch: Mapping[str, Any], arrived: Arrived) -> None:
         """One of them, as the store has it, and what is going to be written to it."""
         if self._context.writes.in_parallel and record is not None and patch and not arrived(record):
-            self._records.append(record)
-            self._context.mirror.assume(record, patch, arrived)
+            self._changes.append(self._context.mirror.assume(record, patch, arrived))
 
     def written(self) -> None:
         """All of it has been, and what the store answered was absorbed: there is nothing to assume any more, whatever
         else has been written to these objects since."""
-        for record in self._records:
-            self._context.mirror.withdraw(record)
+        for change in self._changes:
+            self._context.mirror.withdraw(change)
 
     async def take_back(self) -> None:
         """What has been written stands; all else has not happened. A write whose answer was lost may have been either:
         so the store is asked, for as long as it takes, before anybody is given a place that may be taken."""
-        for record in self._records:
-            await self._look_again(record)
-            self._context.mirror.withdraw(record)
+        for change in self._changes:
+            await self._look_again(change)
+            self._context.mirror.withdraw(change)
 
-    async def _look_again(self, record: Record) -> None:
-        tries = 0
-        while self._context.mirror.assumes(record):
+    async def _look_again(self, change: Assumption) -> None:
+        tries, record = 0, change.record
+        while self._context.mirror.assumes(change):
             try:
-                self._context.absorb(await self._context.store.get(record.resource, record.name, record.namespace))
-                return None
+                return self._context.absorb(await self._as_it_is(change))
             except NotFound:
                 return self._context.mirror.absorb(record, gone=True)
             except StoreError as error:
                 tries += 1
                 _log.warning("it is not known yet what became of %s: %s", record.unit, error)
                 await asyncio.sleep(_BACK_OFF.wait(tries))
+
+    async def _as_it_is(self, change: Assumption) -> Record:
+        """The object after a write to it that was accepted, refused or lost."""
+        record = change.record
+        return await self._context.store.get(record.resource, record.name, record.namespace)
 
 
 def taking_back(assumed: AssumedObjects, wake: Callable[[], None]) -> Work:

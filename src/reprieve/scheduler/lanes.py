@@ -44,6 +44,8 @@ class Lane(Protocol):
 
     kinds: frozenset[str]
     """Whose turns it takes: the kinds that the names of its units in the queue begin with."""
+    reads: frozenset[str] = frozenset()
+    """API groups of others that it decides over: while these cannot be read, its units have no turn."""
 
     async def react(self, seen: Seen) -> None:
         """Something has changed: are units of this lane new or gone, does it help any? Where this fails, the change is

@@ -8,6 +8,7 @@
    never holds up the others.
 5. In shadow, everything is decided and recorded and nothing is written.
 6. When nothing happens any more, those who wait are told how things are now (`refresh`).
+7. A lane whose objects cannot be read, because they are somebody else's who is not there, waits; the others go on.
 """
 
 import asyncio
@@ -47,6 +48,10 @@ _RETRY_SECONDS = 1.0
 _SOME = 8
 """Events that are written at a time while nobody waits for a decision."""
 _MOST_UNTOLD = 2_000
+_FREED = 1_000
+"""Changes that are let go of at a time, once all have reacted to them."""
+_TELL_AGAIN_SECONDS = 0.2
+"""How often it is looked whether there is time for events by now, when nothing else happens."""
 _LAST_WORDS_SECONDS = 5.0
 """How long a scheduler that ends goes on writing events."""
 
@@ -78,7 +83,8 @@ class Scheduler:
         self._observer = (
             Observer(self.world, self.policies, names, history, self.metrics, clock, _elapsed) if shadow else None
         )
-        self._mirror = Mirror(store, self.world, self._observer.before if self._observer is not None else None)
+        before = self._observer.before if self._observer is not None else None
+        self._mirror = Mirror(store, self.world, before, self.policies.reads)
         self._recorder = Recorder(store, clock, at_once=at_once)
         self._witness = Witness(history)
         self._log = DecisionLog(
@@ -89,6 +95,7 @@ class Scheduler:
         services = Services(context, self.queue, self.policies, names, _elapsed, self.metrics.registry, shadow)
         self._lane_of = make_lanes(services)
         self._lanes = list(dict.fromkeys(self._lane_of.values()))
+        self._not_resumed = [] if shadow else list(self._lanes)
         self._reactions = Reactions(self._lanes, self.queue, _elapsed)
         self._refresh = Refresh(_elapsed)
 
@@ -118,7 +125,7 @@ class Scheduler:
         while not self.ready:
             try:
                 await self._follow()
-                if not self._shadow:
+                if self._not_resumed:
                     await self._resume()
                     await self._follow()
                 self.ready = True
@@ -127,19 +134,22 @@ class Scheduler:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def _resume(self) -> None:
-        """Each lane for itself: what one cannot finish holds up no other one."""
-        for lane in self._lanes:
+        """Each lane for itself, once it sees what it decides over: what one cannot finish holds up no other one."""
+        for lane in [each for each in self._not_resumed if self._mirror.follows(each.reads)]:
             try:
                 await lane.resume()
             except StoreError:
                 raise
             except Exception:
                 _log.exception("%s could not finish what was begun", type(lane).__name__)
+            self._not_resumed.remove(lane)
 
     async def turn(self) -> bool:
         """One unit's turn; False when nobody is ready."""
         try:
             await self._follow()
+            if self._not_resumed:
+                await self._resume()
         except StoreError as error:
             _log.warning("the store cannot be followed: %s", error)
             await asyncio.sleep(_RETRY_SECONDS)
@@ -167,12 +177,18 @@ class Scheduler:
         if self._observer is not None:
             await self._observer.follow(self._mirror.store, self._mirror.signal)
             self._observer.settle()
-        self._witness.take(changes)
+        await self._witness.take(changes)
         await self._reactions.take(changes)
+        while len(changes) > _FREED:
+            del changes[-_FREED:]  # what was there before is held by nobody else: all at once, that takes long
+            await asyncio.sleep(0)
 
     async def _work(self, unit: str) -> None:
+        lane = self._lane_of[kind_of(unit)]
+        if not self._mirror.follows(lane.reads):
+            return self.queue.failed(unit)
         try:
-            await self._lane_of[kind_of(unit)].turn(unit)
+            await lane.turn(unit)
         except (Conflict, NotFound, TooManyRequests) as refused:
             _log.debug("%s is decided again: %s", unit, refused)
             self.queue.failed(unit)
@@ -197,6 +213,8 @@ class Scheduler:
         seconds = min(inf if ready is None else ready, self._reactions.due_in(), self._refresh.due_in())
         if self._observer is not None:
             seconds = min(seconds, self._observer.due_in())
+        if len(self._recorder):
+            seconds = min(seconds, _TELL_AGAIN_SECONDS)
         if seconds == 0.0:
             return
         try:

@@ -6,17 +6,20 @@ likely still in use. From there it goes on with the next one that can be read, o
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
-from reprieve.manifests.kinds import EVENTS, NODES, PODS, RESOURCES
+from reprieve.manifests.core import ConfigMap
+from reprieve.manifests.kinds import NODES, PODS, RESOURCES, UNDECIDED_OVER
 from reprieve.manifests.kueue import ClusterQueue, LocalQueue
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import PodGroup
 from reprieve.manifests.scheduling import Workload as GroupWorkload
-from reprieve.stores.assumed import Arrived
+from reprieve.scheduler.listing import ListingBeside
+from reprieve.stores.assumed import Arrived, Assumption
 from reprieve.stores.caches import Cache
 from reprieve.stores.errors import NotFound
 from reprieve.stores.protocol import Store
@@ -27,7 +30,7 @@ _REBUILDING = (PodGroup, GroupWorkload, ClusterQueue, LocalQueue)
 """A change of one of these makes tables and trees anew; what is written to their status is no such change."""
 _log = logging.getLogger(__name__)
 
-FOLLOWED: tuple[Resource, ...] = tuple(resource for resource in RESOURCES.values() if resource != EVENTS)
+FOLLOWED: tuple[Resource, ...] = tuple(resource for resource in RESOURCES.values() if resource not in UNDECIDED_OVER)
 
 
 class Seen(NamedTuple):
@@ -53,17 +56,25 @@ happened."""
 class Mirror:
     """Keeps a world in step with a store, and remembers what has changed until somebody asks."""
 
-    def __init__(self, store: Store, world: World, before: "Before | None" = None) -> None:
-        """`before` is told each change before the world has it."""
+    def __init__(
+        self,
+        store: Store,
+        world: World,
+        before: "Before | None" = None,
+        reads: Callable[[ConfigMap], bool] = lambda _: True,
+    ) -> None:
+        """`before` is told each change before the world has it. `reads`: whether a decision may read some settings; of
+        others, which may be large, the world keeps the names only."""
+        self._reads = reads
         self.store = store
         self._before = before
-        self._listing = False
         self.world = world
         self.signal = asyncio.Event()
         self._seen: list[Seen] = []
         self._last_readable: dict[tuple[Resource, str, str], Record | None] = {}
         """Of objects that cannot be read now: how the world has them; None: not at all."""
         self._caches = {resource: self._cache(resource) for resource in FOLLOWED}
+        self._beside = ListingBeside(self.signal)
 
     def _cache(self, resource: Resource) -> Cache:
         return Cache(resource, lambda old, new: self._changed(resource, old, new))
@@ -71,12 +82,19 @@ class Mirror:
     async def follow(self) -> list[Seen]:
         """Take in all that has happened in the store; what that changed, in the order in which it came."""
         self.signal.clear()
-        for cache in self._caches.values():
-            if not cache.quiet:
-                self._listing = cache.begins
+        for resource, cache in self._caches.items():
+            if cache.quiet:
+                continue
+            if resource.custom and not cache.following:
+                await self._beside.begin(resource, partial(cache.follow, self.store, self.signal))
+            else:
                 await cache.follow(self.store, self.signal)
         seen, self._seen = self._seen, []
         return seen
+
+    def follows(self, groups: Collection[str]) -> bool:
+        """Whether it knows the objects of these API groups, and is told of them."""
+        return all(cache.following for resource, cache in self._caches.items() if resource.group in groups)
 
     @property
     def sees(self) -> bool:
@@ -96,21 +114,21 @@ class Mirror:
         else:
             cache.put(record)
 
-    def assume(self, record: Record, patch: Mapping[str, Any], arrived: Arrived) -> None:
+    def assume(self, record: Record, patch: Mapping[str, Any], arrived: Arrived) -> Assumption:
         """A write of the scheduler's own is on its way: the next decision must see it, too."""
-        self._caches[record.resource].assume(record, patch, arrived)
+        return self._caches[record.resource].assume(record, patch, arrived)
 
-    def assumes(self, record: Record) -> bool:
-        """Whether something is on its way of which it is not known what became of it."""
-        return self._caches[record.resource].assumes(record)
+    def assumes(self, change: Assumption) -> bool:
+        """Whether it is not known yet what became of a change that is on its way."""
+        return self._caches[change.record.resource].assumes(change)
 
-    def confirm(self, record: Record) -> None:
-        """The store has accepted what was on its way."""
-        self._caches[record.resource].confirm(record)
+    def confirm(self, record: Record, arrived: Arrived) -> None:
+        """The store has accepted a change that was on its way, the one that `arrived` knows."""
+        self._caches[record.resource].confirm(record, arrived)
 
-    def withdraw(self, record: Record) -> None:
+    def withdraw(self, change: Assumption) -> None:
         """The store has not accepted what was on its way: it has not happened, and whom that concerns is woken."""
-        self._caches[record.resource].withdraw(record)
+        self._caches[change.record.resource].withdraw(change)
         self.signal.set()
 
     def told(self, resource: Resource, name: str, namespace: str = "") -> Record | None:
@@ -131,6 +149,7 @@ class Mirror:
         return list(self._caches[resource])
 
     def close(self) -> None:
+        self._beside.stop()
         for cache in self._caches.values():
             cache.stop()
 
@@ -142,7 +161,7 @@ class Mirror:
         old = self._last_readable.pop(key, old)
         try:
             if self._before is not None:
-                self._before(Seen(resource, old, new), self._listing)
+                self._before(Seen(resource, old, new), self._caches[resource].begins)
             self._apply(old, new)
         except Exception:  # whatever is wrong with one object must not stop the others
             _log.exception("%s cannot be read: the last version that could be read stands", record.unit)
@@ -154,9 +173,14 @@ class Mirror:
     def _apply(self, old: Record | None, new: Record | None) -> None:
         if new is not None:
             if old is None or not alike(old.manifest, new.manifest):
-                self.world.put(new.manifest)
+                self.world.put(self._as_kept(new.manifest))
         elif old is not None:
             self.world.delete(type(old.manifest), old.name, old.namespace, called=old.resource.kind)
+
+    def _as_kept(self, item: Any) -> Any:
+        if isinstance(item, ConfigMap) and item.data and not self._reads(item):
+            return msgspec.structs.replace(item, data={})
+        return item
 
 
 def alike(old: Any, new: Any) -> bool:

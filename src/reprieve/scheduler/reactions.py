@@ -9,6 +9,7 @@
    the loop from its work by making things happen.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from math import inf
@@ -24,6 +25,8 @@ _log = logging.getLogger(__name__)
 
 _MOMENT = 0.02
 """Seconds that looking through all who wait may always take: thousands of units, where most of them are alike."""
+_AT_A_TIME = 100
+"""Changes that a lane is told of without a break."""
 _REST = 4.0
 """So many times as long as it took beyond that, it is not done again."""
 Answer = TypeVar("Answer")
@@ -42,8 +45,10 @@ class Reactions:
 
     async def take(self, changes: list[Seen]) -> None:
         for lane, kept in self._lanes:
-            for seen in (*kept.due(), *changes):
+            for number, seen in enumerate((*kept.due(), *changes), 1):
                 await self._tell(lane, kept, kept.with_earlier(seen))
+                if number % _AT_A_TIME == 0:
+                    await asyncio.sleep(0)
         for lane, _ in self._lanes:
             _guarded(lane, lane.settle, None)
         self._wake()

@@ -14,6 +14,7 @@ from reprieve.scheduler.federation.lane import BindingLane
 from reprieve.scheduler.lanes import Lane, Services
 from reprieve.scheduler.pods.lane import PodLane
 from reprieve.scheduler.queues.lane import QueueLimitLane
+from reprieve.scheduler.queues.placeholders import PlaceholderLane
 from reprieve.scheduler.quota.lane import QuotaLane
 
 MakeLane = Callable[[Services], Lane]
@@ -33,6 +34,7 @@ def unregister(make: MakeLane) -> None:
 
 register(PodLane, PodGroupEntry.name, QueueEntry.name, PodEntry.name)
 register(QueueLimitLane, QueueEntry.name)
+register(PlaceholderLane, QueueEntry.name)
 register(QuotaLane, QuotaEntry.name)
 register(BindingLane, FederationEntry.name)
 

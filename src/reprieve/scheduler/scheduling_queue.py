@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from reprieve.model.backoff import Backoff
 from reprieve.model.lines import Lines
-from reprieve.model.rank import Rank
+from reprieve.model.rank import Rank, rank_of
 
 BACK_OFF = Backoff(first=1.0, longest=10.0)
 LONGEST_UNSCHEDULABLE = 300.0
@@ -36,6 +36,8 @@ Standing = tuple[Rank, Age, Hashable]
 class Ticket(NamedTuple):
     """One stay of a unit in one part; a later ticket makes it void."""
 
+    foremost: float
+    """What decides first, as a plain number: most tickets are told apart by that alone."""
     place: tuple[Any, ...]
     number: int
     key: str
@@ -44,7 +46,7 @@ class Ticket(NamedTuple):
 class _Entry:
     """What is known of a unit for as long as it is waiting or worked on."""
 
-    __slots__ = ("again", "age", "entered", "failed", "failures", "line", "number", "part", "rank", "until")
+    __slots__ = ("again", "age", "entered", "failed", "failures", "line", "moment", "number", "part", "rank", "until")
 
     def __init__(self, rank: Rank, age: Age | None, line: Hashable) -> None:
         self.rank = rank
@@ -57,6 +59,8 @@ class _Entry:
         self.failed = 0.0
         self.again = False
         self.until = 0.0
+        self.moment = inf
+        """The same as it was said: in another clock's time, moments that are one differ by a little."""
 
     @property
     def ready(self) -> float:
@@ -76,7 +80,7 @@ class SchedulingQueue:
         self._sizes: dict[QueuePart, int] = {"active": 0, "backOff": 0, "unschedulable": 0, "working": 0}
         self._number = 0
         self._standing_now: Callable[[str], Standing] | None = None
-        self._lines = Lines(self._place_now, lambda key, number: self._live(Ticket((), number, key), "active"))
+        self._lines = Lines(self._place_now, lambda key, number: self._live(Ticket(0, (), number, key), "active"))
 
     def stand_by(self, standing_now: Callable[[str], Standing]) -> None:
         """Who can tell where a unit in a line stands as things are."""
@@ -102,7 +106,7 @@ class SchedulingQueue:
 
     def push(self, key: str, priority: int | Rank = 0, age: Age | None = None, line: Hashable = None) -> None:
         """A unit is new or has changed: it is worth a try at once, wherever it was kept."""
-        rank = priority if isinstance(priority, Rank) else Rank(priority)
+        rank = priority if isinstance(priority, Rank) else rank_of(priority)
         entry = self._entries.get(key)
         if entry is None:
             self._add(key, _Entry(rank, age, line))
@@ -164,7 +168,7 @@ class SchedulingQueue:
         entry = self._entries.get(key)
         if entry is not None and entry.part == "working":
             entry.failures = 0
-            entry.until = until - self._wall_clock() + self._clock()
+            entry.until, entry.moment = until - self._wall_clock() + self._clock(), until
             self._put_aside(key, entry, "unschedulable")
 
     def part(self, key: str) -> QueuePart | None:
@@ -199,14 +203,20 @@ class SchedulingQueue:
         self._move(key, entry, "active" if entry.again else part)
 
     def _return(self) -> None:
-        """Whose time is over comes back."""
+        """Whose time is over comes back, and with it whoever was to come back no later: among them ranks decide."""
         now = self._clock()
         due: list[str] = []
         for part in _KEPT:
-            while (ticket := self._first(part)) is not None and ticket.place[0] <= now:
+            latest = -inf
+            while (ticket := self._first(part)) is not None and (
+                ticket.place[0] <= now or (part == "unschedulable" and self._entries[ticket.key].moment <= latest)
+            ):
                 heappop(self._heaps[part])
                 due.append(ticket.key)
-        self._release(due)
+                moment = self._entries[ticket.key].moment
+                latest = max(latest, moment) if moment < inf else latest
+        if due:
+            self._release(due)
 
     def _release(self, keys: Iterable[str]) -> int:
         ordered = sorted(keys, key=lambda key: (self._entries[key].rank, self._entries[key].number))
@@ -248,7 +258,9 @@ class SchedulingQueue:
         if len(heap) > 2 * self._sizes[entry.part] + _SLACK:
             heap[:] = [ticket for ticket in heap if self._live(ticket, entry.part)]
             heapify(heap)
-        return heappush(heap, Ticket(self._place(entry), entry.number, key))
+        place = self._place(entry)
+        foremost = -entry.rank[0] if entry.part == "active" else place[0]
+        return heappush(heap, Ticket(foremost, place, entry.number, key))
 
     def _place(self, entry: _Entry) -> tuple[Any, ...]:
         match entry.part:

@@ -3,6 +3,7 @@
 What is not there any more when a scheduler starts went while nobody looked.
 """
 
+import asyncio
 from collections.abc import Iterator
 
 from reprieve.engine.nodes.units import workload_group_name
@@ -12,6 +13,7 @@ from reprieve.manifests.kinds import (
     COMPOSITE_POD_GROUPS,
     DAEMON_SETS,
     DEPLOYMENTS,
+    JOB_SETS,
     JOBS,
     POD_GROUPS,
     PODS,
@@ -23,14 +25,17 @@ from reprieve.manifests.kinds import (
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PodGroup
+from reprieve.manifests.yunikorn import APPLICATION, TASK_GROUP_NAME
 from reprieve.model.names import unit_name
+from reprieve.policies.queue.pods import application_of
 from reprieve.scheduler.history import History, Step
 from reprieve.scheduler.mirror import Seen
 from reprieve.stores.records import Record
 from reprieve.texts import events as texts
 
 _UNITS = (PODS, POD_GROUPS, COMPOSITE_POD_GROUPS, WORKLOADS, QUOTA_WORKLOADS, BINDINGS, CLUSTER_BINDINGS)
-_MAKERS = (JOBS, REPLICA_SETS, DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
+_MAKERS = (JOBS, JOB_SETS, REPLICA_SETS, DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
+_AT_A_TIME = 100
 _KNOWN = frozenset((*_UNITS, *_MAKERS))
 
 
@@ -41,10 +46,12 @@ class Witness:
         self._history = history
         self._began = False
 
-    def take(self, changes: list[Seen]) -> None:
-        for seen in changes:
+    async def take(self, changes: list[Seen]) -> None:
+        for number, seen in enumerate(changes, 1):
             if seen.resource in _KNOWN:
                 self._see(seen)
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)  # at the start everything is new
         if not self._began:
             self._began = True
             self._miss({seen.new.uid for seen in changes if seen.new is not None})
@@ -106,6 +113,8 @@ def _groups(manifest: object) -> Iterator[str]:
             yield unit_name(WORKLOADS.kind, manifest.namespace, spec.workload_ref.name)
         if spec.scheduling_group is not None:
             yield unit_name(POD_GROUPS.kind, manifest.namespace, spec.scheduling_group.pod_group_name)
+        if TASK_GROUP_NAME in manifest.metadata.annotations and application_of(manifest.metadata):
+            yield unit_name(APPLICATION, manifest.namespace, application_of(manifest.metadata))
 
 
 def _ended(old: Record, new: Record) -> bool:

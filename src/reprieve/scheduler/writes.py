@@ -21,7 +21,8 @@ _log = logging.getLogger(__name__)
 Work = Callable[[], Awaitable[None]]
 _MOST_REMEMBERED = 10_000
 _PATIENCE = 1.0
-"""Seconds after which a write whose answer was lost has arrived, or never will."""
+"""Seconds in which a write whose answer was lost mostly arrives, so that it need not be decided again. A binding that
+is later still is made void."""
 
 
 class Writes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -112,6 +113,28 @@ def test_deactivated_its_pod_ends_for_that_reason() -> None:
         await scene.settle()
         assert ("True", "Deactivated") in seen
         assert await scene.all(PODS) == []
+
+    play(act)
+
+
+def test_a_group_that_is_not_complete_is_told_what_it_waits_for() -> None:
+    """Once no other pod has come for five seconds, and again when it has more."""
+
+    async def act(scene: Scene) -> None:
+        await scene.create(queued("a", group="g", total="3"))
+        await asyncio.sleep(2)
+        assert await scene.events("a") == []
+        await scene.settle()
+        (told,) = await scene.told("a")
+        assert (told.data["type"], told.data["reason"]) == ("Warning", "ErrWorkloadCompose")
+        assert told.data["message"] == "The group g has 1 of its 3 pods: it asks for quota when all of them are there."
+        await scene.create(queued("b", group="g", total="3"))
+        await scene.settle()
+        assert [each.data["message"][:26] for each in await scene.told("a")][1:] == ["The group g has 2 of its 3"]
+        await scene.create(queued("c", group="g", total="3"))
+        await scene.settle()
+        assert len((await scene.workload()).data["metadata"]["ownerReferences"]) == 3
+        assert (await scene.events("a")).count("ErrWorkloadCompose") == 2
 
     play(act)
 

@@ -23,12 +23,14 @@ class SlowStore(FarStore):
     """Quick and reliable, but for the writes that a test holds up."""
 
     def __init__(self, store: EmbeddedStore, seed: object) -> None:
-        super().__init__(store, seed, lost=0.0, slowest=0.01)
+        super().__init__(store, seed, lost=0.0, slowest=0.01, held_up=0.0)
         self.marks = 0
         self.before_marking: Callable[[], Any] | None = None
         """Called once, before the first pod is marked."""
         self.deletes = True
         self.binds_within = 0.0
+        self.binds_late = 0.0
+        """Bindings are answered by nobody, and arrive after so many seconds."""
 
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
@@ -41,6 +43,8 @@ class SlowStore(FarStore):
                 await self._before_marking()
             if name == "delete" and not self.deletes:
                 raise Unavailable("the line broke")
+            if name == "bind" and self.binds_late:
+                self._arrives_late(self.binds_late, found, args, options)
             await asyncio.sleep(self.binds_within if name == "bind" else 0)
             return await found(*args, **options)
 

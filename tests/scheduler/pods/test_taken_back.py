@@ -18,6 +18,8 @@ from reprieve.stores.errors import Unavailable
 from reprieve.stores.protocol import Store
 from tests.builders.gates import GANGS_AND_BINDINGS
 from tests.builders.pods import pod_group
+from tests.planes.laws import Eye
+from tests.planes.rest import what_is_wrong
 from tests.planes.running import SETTINGS, Plane, condition, pod
 from tests.planes.schedulers import Schedulers, add_classes, add_gang, alone
 from tests.scheduler.pods.test_needless import SlowStore, bound, end, told_to_go, two_full_nodes
@@ -204,3 +206,42 @@ def test_a_policy_that_is_off_after_a_restart_evicts_nobody_and_blocks_no_node(w
             assert bool(places["low"]) == bool(free), places
 
     run_virtually(life)
+
+
+def test_one_whose_binding_is_on_its_way_stays_bound_when_it_need_not_leave() -> None:
+    """It was chosen to leave before it was there, and room came free elsewhere: what it has is not given away."""
+
+    async def story(plane: Plane, near: EmbeddedStore, far: SlowStore) -> None:
+        eye = Eye(near)
+        await plane.priority("high", 1000)
+        await near.create(NODES, hollow_node("a", cpu="2"))
+        far.binds_within = 3.0
+        await plane.pod("early", cpu="2")
+        await plane.passes(0.1)
+        far.binds_within = 0.0
+        await plane.pod("late", cpu="2", priority="high")
+        await plane.passes(60)
+        assert await what_is_wrong(plane, eye) == []
+        assert await plane.where("late") == "a"
+
+    live_far_away(story, far_away=SlowStore)
+
+
+def test_a_binding_that_arrives_after_all_finds_that_it_is_void() -> None:
+    """Its answer was lost, the place went to somebody else, and then it comes."""
+
+    async def story(plane: Plane, near: EmbeddedStore, far: SlowStore) -> None:
+        eye = Eye(near)
+        await plane.priority("high", 1000)
+        await near.create(NODES, hollow_node("a", cpu="2"))
+        far.binds_late = 30.0
+        await plane.pod("early", cpu="2")
+        await plane.passes(1.3)
+        far.binds_late = 0.0
+        await plane.pod("late", cpu="2", priority="high")
+        await plane.until(partial(bound, plane, "late"))
+        await plane.passes(60)
+        assert await what_is_wrong(plane, eye) == []
+        assert (await plane.where("late"), await plane.where("early")) == ("a", "")
+
+    live_far_away(story, far_away=SlowStore)

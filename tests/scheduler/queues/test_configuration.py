@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from reprieve.manifests.kinds import CONFIG_MAPS
@@ -162,6 +164,20 @@ def test_the_policy_group_says_which_entry_counts_in_either_config_map() -> None
         await plane.change(CONFIG_MAPS, NAME, {"data": {"mine.yaml": queues(tree("y"))["data"]["queues.yaml"]}})
         await plane.passes(1)
         assert _first_queue(plane) == "root.y"
+
+    live(story)
+
+
+def test_of_several_partitions_the_one_that_is_used_is_told_and_the_other_has_no_effect() -> None:
+    whole = json.loads(queues(tree("a"))["data"]["queues.yaml"])
+    whole["partitions"].insert(0, {"name": "gpu", "queues": [{"name": "root"}]})
+
+    async def story(plane: Plane) -> None:
+        await plane.apply(_config_map(json.dumps(whole)))
+        await plane.passes(1)
+        assert await plane.events("QueuesAccepted") == ["The queue configuration is in use, for default"]
+        (said,) = await plane.events("QueuesInPart")
+        assert "partitions[0]: no effect" in said
 
     live(story)
 

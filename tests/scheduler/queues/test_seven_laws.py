@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from reprieve.engine.plan import Plan
+from reprieve.world import microseconds
 from tests.generators.queue_rivals import rivalry
 from tests.planes.agreement import everything
 from tests.planes.running import Dict, Plane, live
@@ -32,6 +33,7 @@ class Looked:
     def __init__(self, plane: Plane) -> None:
         self.broken: list[str] = []
         self.preempted = 0
+        self._clock = plane.clock
         history = plane.plane.history
         record = history.record
 
@@ -46,7 +48,7 @@ class Looked:
     def _look_at(self, plan: Plan, objects: list[Dict]) -> None:
         self.preempted += 1
         asking, *gone = (unit.rpartition("/")[2] for unit in (plan.preemptor, *(one.unit for one in plan.victims)))
-        self.broken += SevenLaws(objects).broken(asking, gone, plan.domain)
+        self.broken += SevenLaws(objects, microseconds(self._clock())).broken(asking, gone, plan.domain)
 
 
 def _lived(seed: int) -> int:

@@ -168,8 +168,9 @@ def test_a_check_for_one_flavor_is_asked_only_there() -> None:
             await plane.node(name, cpu="8")
         quota = {"reserved": {"cpu": 1}, "spot": {"cpu": 1}}
         await plane.apply(flavor("reserved"), flavor("spot"), *queue("team", quota, **checked(fuel=["spot"])))
-        await plane.apply(work("first", "team"), work("second", "team"))
-        await plane.passes(5)
+        for name in ("first", "second"):
+            await plane.apply(work(name, "team"))
+            await plane.passes(5)
         assert (await running(plane, "first"), await running(plane, "second")) == (1, 0)
         assert (await states(plane, "first"), await states(plane, "second")) == ({}, {"fuel": "Pending"})
 
@@ -288,6 +289,7 @@ def test_a_plan_over_files_knows_which_queues_are_open(checks: list[Dict], why: 
     made = queue("team", {"default": {"cpu": 1}}, **named)
     made[0]["apiVersion"] = f"kueue.x-k8s.io/{version}"
     objects = [flavor(), *made, workload("w", "team", cpu=1)]
-    with pytest.raises(reprieve.InvalidInput, match=why):
-        reprieve.plan([*objects, *checks], preemptor="Workload/default/w")
+    made_of = reprieve.plan([*objects, *checks], preemptor="Workload/default/w").decision
+    assert made_of.outcome == "Unschedulable"
+    assert made_of.message == f"Workload/default/w stays pending: the ClusterQueue team admits nobody: {why}."
     assert reprieve.plan([*objects, check("fuel")], preemptor="Workload/default/w").decisions[0].outcome == "Fits"

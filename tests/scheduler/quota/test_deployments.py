@@ -93,7 +93,7 @@ def test_a_deployment_that_is_put_into_a_queue_later_rolls_over_into_it() -> Non
     live(story)
 
 
-@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet", "ReplicaSet"])
+@pytest.mark.parametrize("kind", ["DaemonSet", "ReplicaSet"])
 def test_check_says_what_gets_no_workload(kind: str, tmp_path: Path) -> None:
     import json
 

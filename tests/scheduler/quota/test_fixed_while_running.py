@@ -59,8 +59,9 @@ def test_a_job_that_runs_without_quota_cannot_be_put_into_a_queue_before_it_is_s
 def test_a_pod_that_was_let_go_stays_in_its_queue() -> None:
     async def story(plane: Plane) -> None:
         await company(plane, team={"cpu": 1}, other={"cpu": 1})
-        await plane.apply(pod("first", labels={QUEUE: "team"}), pod("second", labels={QUEUE: "team"}))
-        await plane.passes(5)
+        for name in ("first", "second"):
+            await plane.apply(pod(name, labels={QUEUE: "team"}))
+            await plane.passes(5)
         with pytest.raises(Invalid, match="immutable while the pod is not held by a gate"):
             await plane.change(PODS, "first", labelled(QUEUE, "other"))
         await plane.change(PODS, "second", labelled(QUEUE, "other"))

@@ -23,7 +23,7 @@ from tests.planes.quota_laws import QuotaWitness, most_evictions
 from tests.planes.rest import what_is_wrong
 from tests.planes.running import Plane, live
 
-LIVES = int(os.environ.get("REPRIEVE_LIVES", "40"))
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "20"))
 FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
 _BATCH = 20
 _SOON = 60.0

@@ -55,8 +55,10 @@ def test_nominal_quota_against_priority_while_borrowing() -> None:
     async def story(plane: Plane) -> None:
         eye = await _arrive(plane, NOMINAL_AGAINST_PRIORITY, ARRIVALS)
         assert eye.faults == []
-        assert max(eye.evictions.values()) == 1
-        assert eye.evictions.keys() == {"x", "p", "p3"}
+        # Nobody twice for the same: x once before p has come, and once after that, when the world is another one.
+        assert {"x", "p", "p3"} == eye.evictions.keys()
+        assert (eye.evictions["p"], eye.evictions["p3"]) == (1, 1)
+        assert eye.evictions["x"] <= 2
 
     live(story, longest=60)
 

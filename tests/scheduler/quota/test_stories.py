@@ -221,6 +221,48 @@ def test_a_queue_that_is_not_there_is_stopped_or_does_not_take_it_is_told_apart(
     live(story)
 
 
+def test_why_somebody_waits_is_told_anew_when_that_is_over_and_its_turn_has_not_come() -> None:
+    """What was used when it was refused is free by now; somebody who can never fit is before it in the line."""
+
+    async def story(plane: Plane) -> None:
+        await company(plane, team={"cpu": 2, "queueingStrategy": "StrictFIFO"})
+        await plane.apply(work("first", "team", replicas=2, run=30))
+        await plane.passes(2)
+        await plane.apply(work("second", "team", replicas=2))
+        await plane.passes(2)
+        assert "2 of 2 cpu on default used" in await _why(plane, "second")
+        await plane.apply(work("large", "team", replicas=3, priority="high"))
+        await plane.passes(60)
+        assert "it can never fit here" in await _why(plane, "large")
+        assert (await _why(plane, "second")).endswith("waits in team for those before it")
+
+    live(story)
+
+
+def test_a_queue_that_takes_somebody_no_longer_says_so_and_does_not_admit_it_though_it_has_preempted() -> None:
+    async def story(plane: Plane) -> None:
+        await company(plane, team={"cpu": 2, "within": "LowerPriority"})
+        await plane.apply(work("low", "team", replicas=2, leaves=20))
+        await plane.passes(3)
+        await plane.apply(work("high", "team", replicas=2, priority="high"))
+        await plane.passes(3)
+        await plane.change(CLUSTER_QUEUES, "team", {"spec": {"namespaceSelector": {"matchLabels": {"team": "other"}}}})
+        await plane.passes(60)
+        for name in ("low", "high"):
+            assert "does not take workloads of the namespace default" in await _why(plane, name)
+        await plane.change(CLUSTER_QUEUES, "team", {"spec": {"namespaceSelector": {"matchLabels": {"team": None}}}})
+        await plane.change(CLUSTER_QUEUES, "team", {"spec": {"namespaceSelector": {}}})
+        await plane.passes(5)
+        assert await running(plane, "high") == 2
+
+    live(story)
+
+
+async def _why(plane: Plane, job: str) -> str:
+    message: str = condition(await plane.workload(job), "QuotaReserved")["message"]
+    return message
+
+
 def _local(name: str, leads_to: str) -> Dict:
     return {"metadata": {"name": name, "namespace": "default"}, "spec": {"clusterQueue": leads_to}}
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from reprieve.manifests.kinds import CLUSTER_QUEUES, NODES, PODS, QUOTA_WORKLOADS
+from reprieve.manifests.kinds import CLUSTER_QUEUES, EVENTS, NODES, PODS, QUOTA_WORKLOADS
+from reprieve.model.clock import timestamp
 from tests.builders.quota import flavor, queue, workload
 from tests.builders.topology import HOSTNAME, asking, domains, node, topology
 from tests.planes.running import Plane, condition, job, live, pod
@@ -207,5 +208,59 @@ def test_two_heads_of_one_cycle_do_not_get_the_same_place() -> None:
         records = (await plane.store.list(QUOTA_WORKLOADS)).records
         admitted = [record.name for record in records if record.manifest.status.admission is not None]
         assert len(admitted) == 2, "two cpus, one of three has to wait"
+
+    live(story)
+
+
+def test_slices_stay_together() -> None:
+    async def story(plane: Plane) -> None:
+        await fill(plane, {"n1": ("b1", "r1", 3), "n2": ("b1", "r2", 3), "n3": ("b1", "r3", 1), "n4": ("b2", "r1", 2)})
+        said = {f"{PREFIX}-slice-required-topology": "rack", f"{PREFIX}-slice-size": "2", **asks("preferred", "block")}
+        await plane.apply(job("train", replicas=4, run=600, labels=QUEUE, annotations=said))
+        await plane.passes(20)
+        assert await plane.homes("train") == ["n1", "n1", "n2", "n2"], "each rack of the first block holds one slice"
+
+    live(story)
+
+
+def test_the_place_of_a_pod_that_has_done_its_work_is_free() -> None:
+    async def story(plane: Plane) -> None:
+        await fill(plane, {"n1": ("b1", "r1", 2)})
+        labels = {**QUEUE, "kueue.x-k8s.io/pod-group-name": "both"}
+        said = {"kueue.x-k8s.io/pod-group-total-count": "2", **asks("required", "rack")}
+        for name, run in (("short", 30), ("long", 500)):
+            await plane.apply(pod(name, run=run, labels=labels, annotations=said))
+        await plane.passes(5)
+        assert await plane.where("long") == "n1"
+        await plane.apply(job("next", run=60, labels=QUEUE, annotations=asks("required", "rack")))
+        await plane.passes(5)
+        assert await assigned(plane, "next") == {}
+        await plane.passes(35)
+        assert await assigned(plane, "next") == {("n1",): 1}
+        assert await plane.homes("next") == ["n1"]
+
+    live(story)
+
+
+@pytest.mark.parametrize("how", ["gone", "not ready"])
+def test_who_was_sent_to_a_node_that_fails_starts_anew_elsewhere(how: str) -> None:
+    async def story(plane: Plane) -> None:
+        await fill(plane, {"n1": ("b1", "r1", 2), "n2": ("b1", "r2", 3)})
+        await plane.apply(job("train", replicas=2, run=900, labels=QUEUE, annotations=asks("required", "rack")))
+        await plane.passes(10)
+        assert await assigned(plane, "train") == {("n1",): 2}
+        if how == "gone":
+            await plane.store.delete(NODES, "n1")
+        else:
+            now = timestamp(plane.clock())
+            lost = {"conditions": [{"type": "Ready", "status": "Unknown", "lastTransitionTime": now}]}
+            await plane.store.patch(NODES, "n1", "", {"status": lost}, subresource="status")
+            await plane.passes(20)
+            assert await assigned(plane, "train") == {("n1",): 2}, "it may come back"
+        await plane.passes(60)
+        assert condition(await plane.workload("train"), "Evicted")["status"] == "False"
+        assert "EvictedDueToNodeFailures" in [each.data["reason"] for each in (await plane.store.list(EVENTS)).records]
+        assert await assigned(plane, "train") == {("n2",): 2}
+        assert await plane.homes("train") == ["n2", "n2"]
 
     live(story)

@@ -21,7 +21,7 @@ from tests.planes.agreement import judged
 from tests.planes.rest import could_still_act
 from tests.planes.running import Plane, job, live, pod
 
-LIVES = int(os.environ.get("REPRIEVE_LIVES", "12"))
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "6"))
 _PREFIX = "kueue.x-k8s.io/podset"
 _LASTS = 300.0
 

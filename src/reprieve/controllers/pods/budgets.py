@@ -7,6 +7,7 @@
    nothing is seen yet holds its place for two minutes.
 """
 
+import asyncio
 from collections.abc import Hashable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +25,7 @@ from reprieve.texts import controllers as texts
 
 _REMEMBERED = timedelta(minutes=2)
 _ANY = ("", "")
+_AT_A_TIME = 1_000
 
 
 class BudgetController(BaseController):
@@ -52,21 +54,43 @@ class BudgetController(BaseController):
         budget = self._budgets.get(key[1], key[0])
         if budget is None or is_leaving(budget):
             return None
-        pods = [pod for pod in self._pods.by("label", _narrowest(budget)) if _covers(budget, pod)]
+        pods, ready = await self._covered(budget)
+        if self._budgets.get(key[1], key[0]) is not budget:
+            return 0.0  # it has changed meanwhile: an eviction may stand in it
         now = self.clock()
         disrupted = _still_disrupted(budget, pods, now)
+        healthy = ready - disrupted.keys()
         await self.modify_status(
-            budget, lambda status: self._write_status(status, budget, pods, disrupted, now), tries=1
+            budget, lambda status: self._write_status(status, budget, pods, healthy, disrupted, now), tries=1
         )
         ends = [moment_of(moment) + _REMEMBERED for moment in disrupted.values()]
         return (min(ends) - now).total_seconds() if ends else None
 
+    async def _covered(self, budget: Record) -> tuple[list[Record], set[str]]:
+        """The pods of a budget, and the names of those that are ready. Of many, others have their turn in between."""
+        pods: list[Record] = []
+        ready: set[str] = set()
+        within = self._pods.by("label", _narrowest(budget))
+        for begin in range(0, len(within), _AT_A_TIME):
+            if begin:
+                await asyncio.sleep(0)
+            some = [pod for pod in within[begin : begin + _AT_A_TIME] if _covers(budget, pod)]
+            pods += some
+            ready |= {pod.name for pod in some if is_ready(pod) and not is_leaving(pod)}
+        return pods, ready
+
     def _write_status(
-        self, status: dict[str, Any], budget: Record, pods: list[Record], disrupted: dict[str, str], now: datetime
+        self,
+        status: dict[str, Any],
+        budget: Record,
+        pods: list[Record],
+        healthy_pods: set[str],
+        disrupted: dict[str, str],
+        now: datetime,
     ) -> None:
         expected = self._expected(budget.manifest.spec, pods)
         desired = desired_healthy(budget.manifest.spec, expected)
-        healthy = sum(is_ready(pod) and not is_leaving(pod) and pod.name not in disrupted for pod in pods)
+        healthy = len(healthy_pods)
         allowed = max(0, healthy - desired) if expected else 0
         status |= {"expectedPods": expected, "desiredHealthy": desired}
         status |= {"currentHealthy": healthy, "disruptionsAllowed": allowed}

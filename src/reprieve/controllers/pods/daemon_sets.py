@@ -19,6 +19,7 @@ from typing import Any
 
 from reprieve.controllers.pods import daemon_nodes, templates
 from reprieve.controllers.pods.daemon_nodes import REVISION, Taker
+from reprieve.controllers.pods.templates import AT_ONCE
 from reprieve.controllers.runner import OWNED, controller_key, earliest, own_key, patience_for
 from reprieve.manifests.core import scaled
 from reprieve.manifests.kinds import DAEMON_SETS, NODES, PODS
@@ -29,7 +30,6 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import by_controller, is_leaving, oldest_first, together
 from reprieve.texts import controllers as texts
 
-AT_ONCE = 250
 _GATHER = 0.1
 """Seconds to collect changes of nodes: they come in crowds."""
 _BACK_OFF = Backoff(first=1.0, longest=900.0)
@@ -69,7 +69,9 @@ class DaemonSetController(templates.TemplateController):
         daemon_set = self._sets.get(key[1], key[0])
         if daemon_set is None or is_leaving(daemon_set) or self.is_federated(daemon_set):
             return None
-        turn = Turn(daemon_set, self._takers_of(daemon_set), self._pods.by("owner", daemon_set.uid), self.clock())
+        turn = DaemonSetTurn(
+            daemon_set, self._takers_of(daemon_set), self._pods.by("owner", daemon_set.uid), self.clock()
+        )
         turn.keep_one_each()
         turn.update()
         wait = self._hold_up_failures(turn)
@@ -77,7 +79,7 @@ class DaemonSetController(templates.TemplateController):
         await self._count_failures(turn, doomed)
         await together(self.delete(pod, grace=0 if turn.node_is_gone(pod) else None) for pod in doomed)
         await self.create_pods(daemon_set, [daemon_nodes.pod_for(daemon_set, node, turn.revision) for node in missing])
-        now = Turn(daemon_set, turn.takers, self._pods.by("owner", daemon_set.uid), self.clock())
+        now = DaemonSetTurn(daemon_set, turn.takers, self._pods.by("owner", daemon_set.uid), self.clock())
         await self.modify_status(daemon_set, now.write_status)
         more = 0.0 if len(turn.doomed) > AT_ONCE or len(turn.missing) > AT_ONCE else None
         return earliest(wait, more, now.next_available())
@@ -92,7 +94,7 @@ class DaemonSetController(templates.TemplateController):
             known = self._takers[daemon_set.uid] = state, daemon_nodes.takers(daemon_set, self._nodes)
         return known[1]
 
-    def _hold_up_failures(self, turn: "Turn") -> float | None:
+    def _hold_up_failures(self, turn: "DaemonSetTurn") -> float | None:
         """Pods that failed by themselves stay until their back-off is over; seconds until the first of them is."""
         waits = []
         for pod in [pod for pod in turn.doomed if _failed(pod)]:
@@ -103,7 +105,7 @@ class DaemonSetController(templates.TemplateController):
                 waits.append((due - turn.now).total_seconds())
         return min(waits, default=None)
 
-    async def _count_failures(self, turn: "Turn", doomed: Iterable[Record]) -> None:
+    async def _count_failures(self, turn: "DaemonSetTurn", doomed: Iterable[Record]) -> None:
         for node, pod in turn.there() if self._failures else ():
             since = templates.ready_since(pod)
             if since is not None and (turn.now - since).total_seconds() > _BACK_OFF.longest:
@@ -115,7 +117,7 @@ class DaemonSetController(templates.TemplateController):
             await self.tell(turn.daemon_set, "FailedDaemonPod", texts.daemon_pod_failed(pod.name, node), kind="Warning")
 
 
-class Turn:
+class DaemonSetTurn:
     """One look at a DaemonSet: who is where, who has to go (`doomed`), and which nodes lack a pod (`missing`)."""
 
     def __init__(self, daemon_set: Record, takers: dict[str, Taker], pods: list[Record], now: datetime) -> None:

@@ -7,7 +7,9 @@
 3. A pod that is deleted, or that had to make way for others, is lost: it neither succeeded nor failed, and is replaced.
 """
 
+import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Literal
 
 from reprieve.controllers.pods.templates import is_active, is_finished, is_ready, phase_of, was_disrupted
@@ -17,6 +19,8 @@ from reprieve.stores.writing import finalizers_of, is_leaving
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
 _VARIABLE = "JOB_COMPLETION_INDEX"
+_NUMBER = re.compile("[0-9]{1,10}").fullmatch
+_MOST_INDEXES = 1_000_000
 Outcome = Literal["succeeded", "failed", "lost"]
 
 
@@ -57,10 +61,10 @@ class Tally:
 
     def _count(self, outcome: str, status: dict[str, Any]) -> None:
         listed = (status.get("uncountedTerminatedPods") or {}).get(outcome) or []
-        waiting = [uid for uid in listed if uid in self._tracked]
+        waiting = {uid: None for uid in listed if uid in self._tracked}
         fresh = [uid for uid, ended in self._tracked.items() if ended == outcome and uid not in waiting]
         self._counted[outcome] = status.get(outcome, 0) + len(listed) - len(waiting)
-        self._uncounted[outcome] = waiting + fresh
+        self._uncounted[outcome] = [*waiting, *fresh]
 
     @property
     def succeeded(self) -> int:
@@ -106,9 +110,10 @@ def _set(status: dict[str, Any], name: str, value: Any) -> None:
 
 
 def read_indexes(text: str) -> set[int]:
-    """`0-2,5` as a set."""
-    parts = (part.partition("-") for part in text.split(",") if part)
-    return {index for first, _, last in parts for index in range(int(first), int(last or first) + 1)}
+    """`0-2,5` as a set. What is no number is left out, and so is what would be beyond all that can have been done."""
+    parts = (part.partition("-") for part in text.split(","))
+    runs = ((int(first), int(last or first)) for first, _, last in parts if _NUMBER(first) and _NUMBER(last or first))
+    return set(islice((index for first, last in runs for index in range(first, last + 1)), _MOST_INDEXES))
 
 
 def write_indexes(indexes: Iterable[int]) -> str:

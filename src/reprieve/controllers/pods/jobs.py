@@ -6,7 +6,9 @@
 3. A pod that failed is replaced after a while that grows with each failure.
 4. A suspended Job has no pods; its time runs only while it is not suspended.
 5. A Job that a propagation policy selects, or that names another manager, is left alone.
-6. A Job that says how it is scheduled gets a group, which its pods name (see `job_groups`).
+6. One look makes no more than 250 pods, in batches that double; what is left is for the next look. No more than 5,000
+   of a Job's pods wait for a node at a time, unless they are a group, which needs all of them.
+7. A Job that says how it is scheduled gets a group, which its pods name (see `job_groups`).
 """
 
 from collections.abc import Iterator
@@ -95,11 +97,9 @@ class JobController(templates.TemplateController):
         wait = templates.wait_after_failures(tally.pods, tally.failed, self.clock())
         if wait > 0:
             return wait
-        await self._create_missing(job, tally, [*kept, *held], missing, group)
-        return None
-
-    async def _create_missing(self, job: Record, tally: Tally, present: list[Record], number: int, group: str) -> None:
-        await self.create_pods(job, _new_pods(job, tally, present, number, group))
+        makeable = missing if group else templates.makeable(kept, missing)
+        await self.create_pods(job, _new_pods(job, tally, [*kept, *held], min(makeable, templates.AT_ONCE), group))
+        return 0.0 if makeable > templates.AT_ONCE else None
 
     async def _clean_up(self, job: Record) -> float | None:
         """A Job that is over: nothing of it runs or is held, and when its time to live is over it goes."""
@@ -152,8 +152,8 @@ def _worth_keeping(tally: Tally) -> list[Record]:
     if not tally.indexed:
         return tally.active
     oldest = {index_of(pod): pod for pod in reversed(writing.oldest_first(tally.active))}
-    useful = set(range(tally.completions or 0)) - tally.completed
-    return [pod for index, pod in oldest.items() if index in useful]
+    useful = range(tally.completions or 0)
+    return [pod for index, pod in oldest.items() if index in useful and index not in tally.completed]
 
 
 def _has_started(job: Record, tally: Tally) -> bool:
@@ -166,15 +166,15 @@ def pods_to_come(job: Record, pods: list[Record]) -> list[dict[str, Any]]:
     tally = Tally(job, pods)
     wanted = 0 if job_status.is_suspended(job) else _wanted(job, tally)
     kept = _worth_keeping(tally)
-    return _new_pods(job, tally, kept, max(0, wanted - len(kept)), "")
+    return list(_new_pods(job, tally, kept, templates.makeable(kept, max(0, wanted - len(kept))), ""))
 
 
-def _new_pods(job: Record, tally: Tally, present: list[Record], number: int, group: str) -> list[dict[str, Any]]:
+def _new_pods(job: Record, tally: Tally, present: list[Record], number: int, group: str) -> Iterator[dict[str, Any]]:
     if not tally.indexed:
-        return [_new_pod(job, group) for _ in range(number)]
+        return (_new_pod(job, group) for _ in range(number))
     taken = tally.completed | {index_of(pod) for pod in present}
     free = (index for index in range(tally.completions or 0) if index not in taken)
-    return [with_index(_new_pod(job, group), index) for index in islice(free, number)]
+    return (with_index(_new_pod(job, group), index) for index in islice(free, number))
 
 
 def _new_pod(job: Record, group: str) -> dict[str, Any]:

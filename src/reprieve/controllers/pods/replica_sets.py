@@ -4,10 +4,13 @@
 2. Surplus pods go in the order of `first_to_go`: those that do least so far, then the youngest.
 3. A pod that failed by itself is replaced after a while that grows with each one; failed pods are kept ten minutes for
    whoever wants to know why.
-4. A ReplicaSet that a propagation policy selects is left alone.
+4. One look makes or deletes no more than 250 pods, in batches that double; what is left is for the next look. No more
+   than 5,000 of a ReplicaSet's pods wait for a node at a time.
+5. A ReplicaSet that a propagation policy selects is left alone.
 """
 
 from datetime import datetime, timedelta
+from itertools import repeat
 from typing import Any
 
 from reprieve.controllers.pods import templates
@@ -54,23 +57,25 @@ class ReplicaSetController(templates.TemplateController):
         pods = self._pods.by("owner", replica_set.uid)
         active = [pod for pod in pods if templates.is_active(pod)]
         missing = replica_set.data["spec"].get("replicas", 1) - len(active)
-        if missing < 0:
-            await together(self.delete(pod) for pod in sorted(active, key=templates.first_to_go)[:-missing])
         if missing <= 0:
-            return None
+            surplus = sorted(active, key=templates.first_to_go)[:-missing] if missing else []
+            await together(self.delete(pod) for pod in surplus[: templates.AT_ONCE])
+            return 0.0 if len(surplus) > templates.AT_ONCE else None
         failures = sum(templates.phase_of(pod) == "Failed" and not templates.was_disrupted(pod) for pod in pods)
         wait = templates.wait_after_failures(pods, failures, self.clock())
         if wait > 0:
             return wait
         pod = templates.make_pod(replica_set, replica_set.data["spec"]["template"], labels={})
-        await self.create_pods(replica_set, [pod] * missing)
-        return None
+        makeable = templates.makeable(active, missing)
+        await self.create_pods(replica_set, repeat(pod, min(makeable, templates.AT_ONCE)))
+        return 0.0 if makeable > templates.AT_ONCE else None
 
     async def _forget_failures(self, replica_set: Record) -> None:
         now = self.clock()
         pods = self._pods.by("owner", replica_set.uid)
         ended = [pod for pod in pods if templates.is_finished(pod) and not is_leaving(pod)]
-        await together(self.delete(pod) for pod in ended if templates.finished_at(pod) + _KEPT < now)
+        old = [pod for pod in ended if templates.finished_at(pod) + _KEPT < now]
+        await together(self.delete(pod) for pod in old[: templates.AT_ONCE])
 
 
 def _available(replica_set: Record, pods: list[Record], now: datetime) -> tuple[int, float | None]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -19,6 +20,12 @@ from reprieve.stores.records import Record
 from reprieve.stores.writing import is_leaving, owner_reference, together
 from reprieve.texts import controllers as texts
 
+AT_ONCE = 250
+"""Pods, or Jobs of a JobSet, that one look at an owner makes or deletes at most. Then it is looked at again, as it is
+by then."""
+MOST_WAITING = 5_000
+"""Pods of one owner that may wait for a node. Those beyond it are made when some of them have got one: however many are
+asked for, what exists is bounded by what there is room for."""
 PROPAGATION = PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES
 _BACK_OFF = Backoff(first=10.0, longest=360.0)
 
@@ -90,6 +97,12 @@ def wait_after_failures(pods: Iterable[Record], failures: int, now: datetime) ->
     return max(0.0, (due - now).total_seconds())
 
 
+def makeable(active: Iterable[Record], missing: int) -> int:
+    """How many of the pods that are missing may exist now, beside those that do."""
+    waiting = sum(not pod.data["spec"].get("nodeName") for pod in active)
+    return max(0, min(missing, MOST_WAITING - waiting))
+
+
 def first_to_go(pod: Record) -> tuple[Any, ...]:
     """The order in which surplus pods are deleted: without a node, pending, not ready; then the youngest."""
     waits = not pod.data["spec"].get("nodeName"), phase_of(pod) != "Running", not is_ready(pod)
@@ -124,9 +137,13 @@ class TemplateController(BaseController):
     """A controller of templates; those that a propagation policy selects are for member clusters, and left alone."""
 
     async def create_pods(self, owner: Record, pods: Iterable[Mapping[str, Any]]) -> None:
-        """Create pods together; their owner is told why that cannot be done."""
+        """Create pods together: one, then two, four and so on, so that what would be refused is not tried in crowds.
+        Their owner is told why that cannot be done."""
+        left, batch = iter(pods), 1
         try:
-            await together(self.create(PODS, pod) for pod in pods)
+            while some := list(islice(left, batch)):
+                await together(self.create(PODS, pod) for pod in some)
+                batch *= 2
         except StoreError as error:
             await self.tell(owner, "FailedCreate", texts.cannot_create_pods(error), kind="Warning")
             raise

@@ -103,6 +103,7 @@ def release(now: datetime) -> Change:
         if data["spec"].get("maximumExecutionTimeSeconds") is not None:  # only then is it counted how long it has run
             data["status"][PAST_SECONDS] = int(seconds_run(data, now))
         del data["status"]["admission"]
+        data["status"].pop("unhealthyNodes", None)
         active = is_active(data)
         reason = condition_of(data, "Evicted").get("reason", "Pending")
         message = texts.WAITS_AGAIN if active else texts.STAYS_OUT

@@ -1,158 +1,81 @@
-"""Jobs in queues: each has a Workload that asks for quota for it, and runs only while that is admitted.
+"""Jobs in queues: as `suspended` says it of all that have a switch, and one pod set, which may be made smaller.
 
-1. A Job that names a queue gets a Workload, and is kept suspended as long as that is not admitted.
-2. While it waits, the Workload follows the Job: template, parallelism, queue, priority.
-3. Admitted: the Job is sent to its flavors and unsuspended in one write, if it is still what was admitted.
-4. While it runs, pods that need not run again give their quota back: the Workload says how many
-   (status.reclaimablePods). A Job that has to ask again asks for the others only.
-5. Evicted: the Job is suspended; when all its pods are gone the template is restored; only then is the quota free.
-   Evicted for good, because it asked to end when it is preempted: the Job is told to fail, and then it is over.
-6. Finished, or deleted: the quota is free when no pod is left.
-
-Each step looks only at what stands in the store, so that a new start goes on wherever the last one ended. A Job that a
-propagation policy selects is a template for member clusters, and is left alone.
+A Job that a JobSet in a queue has made is in that queue with its JobSet, and asks for nothing itself.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from reprieve.controllers.pods.templates import is_finished
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import shapes
-from reprieve.controllers.quota.owners import ClassName, QuotaOwners, class_named
-from reprieve.controllers.runner import OWNED, controller_key, own_key
-from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
+from reprieve.controllers.quota.suspended import QuotaSuspended, is_suspended
+from reprieve.controllers.runner import OWNED, controller_key
+from reprieve.manifests.kinds import JOB_SETS, JOBS, PODS
 from reprieve.model.clock import Clock
-from reprieve.model.conditions import has_condition, set_condition, true_condition
+from reprieve.model.conditions import has_condition
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
-from reprieve.stores.writing import by_controller, controller_uid, is_leaving
+from reprieve.stores.writing import by_controller, controller_of
 from reprieve.texts import controllers as texts
 
 Data = dict[str, Any]
 
 
-class QuotaJobs(QuotaOwners):
+class QuotaJobs(QuotaSuspended):
+    resource = JOBS
+    ends = ("Complete", "Failed")
+    dooms = "FailureTarget"
+
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
-        self._jobs = self.watch(JOBS, own_key, {"class": _class_of})
-        self._workloads = self.watch(QUOTA_WORKLOADS, controller_key("Job"), {"owner": controller_key("Job")})
         self._pods = self.watch(PODS, controller_key("Job"), {"owner": by_controller}, concern=_ended, mark=OWNED)
-        self.watch_policies(self._jobs)
+        self._job_sets = self.watch(JOB_SETS, self._of_job_set, concern=lambda record: bool(shapes.queue_of(record)))
 
-    def naming(self, class_name: ClassName) -> Iterable[Hashable]:
-        return [job.key for job in self._jobs.by("class", class_name)]
+    def _of_job_set(self, job_set: Record) -> Iterable[Hashable]:
+        return [job.key for job in self._objects if (controller_of(job) or {}).get("uid") == job_set.uid]
 
-    def on_flavor(self, name: str) -> Iterable[Hashable]:
-        admitted = (workload for workload in self._workloads if name in shapes.flavors_of(workload))
-        return [key for workload in admitted for key in controller_key("Job")(workload)]
+    def is_ours(self, owner: Record) -> bool:
+        if not super().is_ours(owner):
+            return False
+        above = controller_of(owner) or {}
+        if above.get("kind") != JOB_SETS.kind:
+            return True
+        job_set = self._job_sets.get(above["name"], owner.namespace)
+        return job_set is None or not shapes.queue_of(job_set)
 
-    async def reconcile(self, key: tuple[str, str]) -> None:
-        job = self._jobs.get(key[1], key[0])
-        workload = None
-        for each in self._workloads.by("owner", key):
-            if job is not None and controller_uid(each) == job.uid and not is_leaving(job):
-                workload = each
-            elif not self._unfinished(controller_uid(each)):
-                await self.let_go(each)
-        if job is not None and not is_leaving(job):
-            await self._bring_right(job, workload)
+    def pod_sets(self, owner: Record) -> list[Data]:
+        return [shapes.job_pod_set(owner)]
 
-    async def _bring_right(self, job: Record, workload: Record | None) -> None:
-        done = true_condition(job.data, "Complete", "Failed").get("type")
-        if workload is None:
-            if not done and self._is_ours(job):
-                await self._queue(job)
-        elif done or standing.is_finished(workload):
-            if not self._unfinished(job.uid):
-                await self.finish(workload, texts.finished(job.name, failed=done == "Failed"))
-        elif is_leaving(workload):
-            if await self._stop(job, workload, texts.NOT_ADMITTED):
-                await self.let_go(workload)
-        elif not standing.holds_quota(workload):
-            await self._ask_for_quota(job, workload)
-        else:
-            workload = await self._follow_always(job, workload)
-            await self._with_quota(job, workload)
+    def workload_for(self, owner: Record, rank: Data) -> Data:
+        return shapes.job_workload(owner, rank)
 
-    def _is_ours(self, job: Record) -> bool:
-        """Whether it is in a queue, and no template for member clusters."""
-        return bool(shapes.queue_of(job)) and not self.is_federated(job)
+    def has_unfinished_pods(self, uid: str) -> bool:
+        return any(not is_finished(pod) for pod in self._pods.by("owner", uid))
 
-    def _unfinished(self, job_uid: str) -> bool:
-        """Whether a Job has a pod that has not ended."""
-        return any(not is_finished(pod) for pod in self._pods.by("owner", job_uid))
-
-    # It waits
-
-    async def _queue(self, job: Record) -> None:
-        job = await self._hold(job, texts.NOT_ADMITTED)
-        rank = await self.rank(job, class_named(job, job.data["spec"]["template"]["spec"]))
-        if rank is not None:
-            await self.ask(job, shapes.job_workload(job, rank))
-
-    async def _ask_for_quota(self, job: Record, workload: Record) -> None:
-        if not self._is_ours(job):
-            return await self.let_go(workload)
-        job = await self._hold(job, texts.NOT_ADMITTED)
-        workload = await self._follow_always(job, workload)
-
-        def follow(data: Data) -> None:
-            if standing.status_of(data).get("admission") is not None:
-                return  # admitted meanwhile: what was admitted is compared when the Job starts
-            spec = data["spec"]
-            spec["queueName"] = shapes.queue_of(job)
-            longest = shapes.limits(job).get("maximumExecutionTimeSeconds")
-            shapes.set_or_drop(spec, "maximumExecutionTimeSeconds", longest)
-            if not shapes.same(spec["podSets"], [wanted := shapes.job_pod_set(job)]):
-                spec["podSets"] = [wanted]
-
-        await self.modify(workload, follow)
-
-    async def _follow_always(self, job: Record, workload: Record) -> Record:
-        """What may change whether it holds quota or not: who is more important, and what it says about preemption."""
-        rank = await self.rank(job, class_named(job, shapes.original(workload)["template"]["spec"]))
-        followed = await self.modify(workload, shapes.follow_owner(job, rank))
-        done = shapes.pods_done(job.data, shapes.original(followed)["count"])
-        return await self.modify(followed, standing.reclaim({shapes.MAIN: done}), subresource="status")
-
-    async def _hold(self, job: Record, why: str) -> Record:
-        if job.data["spec"].get("suspend"):
-            return job
-        held = await self.modify(job, _suspend)
-        await self.tell(held, "Suspended", why)
-        return held
+    def pods_done(self, owner: Record, workload: Record) -> Mapping[str, int]:
+        return {shapes.MAIN: shapes.pods_done(owner.data, shapes.original(workload)["count"])}
 
     # It has quota
 
-    async def _with_quota(self, job: Record, workload: Record) -> None:
-        if standing.ends(workload):
-            await self._fail(job, workload)
-        elif standing.is_evicted(workload):
-            if await self._stop(job, workload, standing.why_evicted(workload)[1]):
-                await self.modify(workload, standing.release(self.clock()), subresource="status")
-        elif standing.may_run(workload):
-            place = await self.placement(job, workload, shapes.MAIN)
-            if place is not None:
-                await self._start(job, workload, place)
-        else:
-            await self._hold(job, texts.NOT_ADMITTED)
-
-    async def _start(self, job: Record, workload: Record, place: shapes.JobPlacement) -> None:
-        if not self._is_what_was_admitted(job, workload, place):
+    async def start(self, owner: Record, workload: Record) -> None:
+        place = await self.placement(owner, workload, shapes.MAIN)
+        if place is None:
+            return None
+        if not self._is_what_was_admitted(owner, workload, place):
             evict = standing.evict("JobChanged", texts.CHANGED_WHILE_ADMITTED, self.clock())
             await self.modify(workload, evict, subresource="status")
             return None
-        if shapes.same(job.data["spec"]["template"], shapes.placed_template(job, workload, place)):
-            return await self._let_run(job, workload, place)
-        held = await self._hold(job, texts.NOT_ADMITTED)
-        if held is job and (rested := await self._at_rest(held)) is not None:
+        if shapes.same(owner.data["spec"]["template"], shapes.placed_template(owner, workload, place)):
+            return await self._let_run(owner, workload, place)
+        held = await self.hold(owner, texts.NOT_ADMITTED)
+        if held is owner and (rested := await self._at_rest(held)) is not None:
             await self._let_run(rested, workload, place)
 
     def _is_what_was_admitted(self, job: Record, workload: Record, place: shapes.JobPlacement) -> bool:
         """Somebody may have changed the Job between its admission and its start, or while it runs."""
         pod_set, spec = shapes.original(workload), job.data["spec"]
-        allowed = place.pods if place.pods is not None and not _suspended(job.data) else pod_set["count"]
+        allowed = place.pods if place.pods is not None and not is_suspended(job.data) else pod_set["count"]
         known = pod_set["template"], shapes.placed_template(job, workload, place)
         return shapes.pods_left(job.data) <= allowed and any(shapes.same(spec["template"], each) for each in known)
 
@@ -164,7 +87,7 @@ class QuotaJobs(QuotaOwners):
                 shapes.placed_job(data, pod_set, place)
                 data["spec"]["suspend"] = False
 
-        if not _suspended(job.data):
+        if not is_suspended(job.data):
             return
         running = await self.modify(job, start)
         if not running.data["spec"].get("suspend"):
@@ -172,10 +95,9 @@ class QuotaJobs(QuotaOwners):
 
     # It has to leave
 
-    async def _stop(self, job: Record, workload: Record, why: str) -> bool:
-        """Suspend a Job and, when its pods are gone, make it what it was; whether all that is done."""
-        held = await self._hold(job, texts.stopped(why))
-        if held is not job:
+    async def stop(self, owner: Record, workload: Record, why: str) -> bool:
+        held = await self.hold(owner, texts.stopped(why))
+        if held is not owner:
             return False  # whoever makes and ends its pods has to see it first
         rested = await self._at_rest(held)
         if rested is None:
@@ -184,27 +106,16 @@ class QuotaJobs(QuotaOwners):
         pod_set, updates = shapes.original(workload), shapes.updates_of(workload, shapes.MAIN)
 
         def restore(data: Data) -> None:
-            if _suspended(data):
+            if is_suspended(data):
                 shapes.restored_job_spec(data["spec"], pod_set, admitted, updates)
 
-        return _suspended((await self.modify(rested, restore)).data)
-
-    async def _fail(self, job: Record, workload: Record) -> None:
-        """Whoever runs Jobs ends its pods for that, and only then says that it has failed: its time to live begins, and
-        no pod outlives it."""
-        why = standing.why_evicted(workload)[1]
-
-        def doom(status: Data) -> None:
-            if not true_condition({"status": status}, "FailureTarget", "Complete", "Failed"):
-                set_condition(status, "FailureTarget", "True", "Preempted", why, now=self.clock())
-
-        await self.modify_status(job, doom)
+        return is_suspended((await self.modify(rested, restore)).data)
 
     async def _at_rest(self, job: Record) -> Record | None:
         """A suspended Job of which nothing runs, as one that has not started: only then can its template be changed."""
         status = job.data.get("status", {})
         seen = "startTime" not in status or has_condition(job.data, "Suspended")
-        if not seen or status.get("active") or self._unfinished(job.uid):
+        if not seen or status.get("active") or self.has_unfinished_pods(job.uid):
             return None
         return await self.modify_status(job, _not_started)
 
@@ -212,18 +123,6 @@ class QuotaJobs(QuotaOwners):
 def _ended(pod: Record) -> tuple[Any, ...]:
     """All about a pod that its Job's quota depends on."""
     return is_finished(pod), pod.metadata.get("ownerReferences")
-
-
-def _class_of(job: Record) -> Iterable[Hashable]:
-    return (class_named(job, job.data["spec"]["template"]["spec"]),) if shapes.queue_of(job) else ()
-
-
-def _suspended(data: Data) -> bool:
-    return data["spec"].get("suspend") is True
-
-
-def _suspend(data: Data) -> None:
-    data["spec"]["suspend"] = True
 
 
 def _not_started(status: Data) -> None:

@@ -7,19 +7,24 @@
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from reprieve.controllers.quota.shapes import MAIN, make_workload, queue_of, workload_name
-from reprieve.manifests.kueue import ADMISSION_GATE
+from reprieve.controllers.quota.shapes import MAIN, make_workload, queue_of
+from reprieve.manifests.kueue import (
+    ADMISSION_GATE,
+    GROUP_LABEL,
+    STATEFUL_SET,
+    SUSPENDING_PARENT,
+    TOTAL_COUNT,
+    workload_name,
+)
 from reprieve.manifests.priorities import parse_integer
 from reprieve.stores.records import Record
 from reprieve.stores.writing import controller_of, owner_reference, owner_references
 
-GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
-TOTAL_COUNT = "kueue.x-k8s.io/pod-group-total-count"
 POD_SET_LABEL = "kueue.x-k8s.io/podset"
 """Of a pod that was let go: the pod set that it is one of."""
 MOST_SHAPES = 8
@@ -33,6 +38,11 @@ def group_of(pod: Record) -> str:
     return pod.labels.get(GROUP_LABEL, "")
 
 
+def of_stateful_set(pod: Record) -> bool:
+    """Whether a StatefulSet in a queue has the Workload of a pod."""
+    return pod.annotations.get(SUSPENDING_PARENT) == STATEFUL_SET
+
+
 def total_of(pod: Record) -> int | None:
     """How many pods its group has; a pod of its own is all there is."""
     if not group_of(pod):
@@ -42,8 +52,8 @@ def total_of(pod: Record) -> int | None:
 
 
 def workload_of(pod: Record) -> Iterable[tuple[str, str]]:
-    """The key of the Workload that a pod in a queue belongs to; that of a Job belongs to its Job."""
-    if queue_of(pod) and (controller_of(pod) or {}).get("kind") != "Job":
+    """The key of the Workload that a pod in a queue belongs to, unless its owner has one: a Job, a StatefulSet."""
+    if queue_of(pod) and (controller_of(pod) or {}).get("kind") != "Job" and not of_stateful_set(pod):
         yield pod.namespace, group_of(pod) or workload_name("pod", pod.name, pod.uid)
 
 
@@ -57,8 +67,11 @@ def is_gated(pod: Record) -> bool:
 
 
 def shape_of(pod: Record) -> str:
+    return shape_of_spec(pod.data["spec"])
+
+
+def shape_of_spec(spec: Mapping[str, Any]) -> str:
     """Pods with the same shape ask for the same of the same nodes; what they run there may differ."""
-    spec = pod.data["spec"]
     shape = {name: spec.get(name) for name in (*_SHAPE, "overhead", "resources", "resourceClaims")}
     for group in ("containers", "initContainers"):
         shape[group] = [[each.get(name) for name in _SHAPE_OF_CONTAINERS] for each in spec.get(group) or ()]

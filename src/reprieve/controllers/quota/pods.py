@@ -6,33 +6,34 @@
    given back and they wait again.
 3. Of a group, pods that have succeeded give their quota back while the others go on (status.reclaimablePods).
 4. When all have finished, the Workload has; when all are gone, it goes.
+5. A group to which no pod has come for five seconds, and that is not complete, is told that it waits for the others.
 """
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from datetime import timedelta
 from typing import Any
 
 from reprieve.controllers.pods.templates import has_succeeded, is_finished
 from reprieve.controllers.quota import conditions as standing
 from reprieve.controllers.quota import pod_groups as groups
 from reprieve.controllers.quota import shapes
-from reprieve.controllers.quota.owners import ClassName, QuotaOwners, class_named
-from reprieve.controllers.quota.topology_domains import domains_left, send, topology_of
+from reprieve.controllers.quota.held_pods import HeldPods
+from reprieve.controllers.quota.owners import ClassName, class_named
 from reprieve.manifests.kinds import PODS, QUOTA_WORKLOADS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
-from reprieve.manifests.pods import PREEMPTION_BY_SCHEDULER
-from reprieve.model.clock import Clock
-from reprieve.model.conditions import set_condition
-from reprieve.stores.errors import NotFound
+from reprieve.model.clock import Clock, moment_of
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import finalizers_of, is_leaving, oldest_first, together
 from reprieve.texts import controllers as texts
 
 _MARK = QUEUE_NAME_LABEL.encode()
+_PATIENCE = timedelta(seconds=5)
+"""After the last pod of a group: its others are made one after the other."""
 
 
-class QuotaPods(QuotaOwners):
+class QuotaPods(HeldPods):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, clock)
         indexes = {"workload": groups.workload_of, "class": _class_of}
@@ -45,33 +46,43 @@ class QuotaPods(QuotaOwners):
     def on_flavor(self, name: str) -> Iterable[Hashable]:
         return [each.key for each in self._workloads if name in shapes.flavors_of(each) and groups.members_of(each)]
 
-    async def reconcile(self, key: tuple[str, str]) -> None:
+    async def reconcile(self, key: tuple[str, str]) -> float | None:
         workload = self._workloads.get(key[1], key[0])
         pods = oldest_first(self._pods.by("workload", key))
         if workload is None:
             waiting = [pod for pod in pods if groups.is_gated(pod) and not is_leaving(pod) and not is_finished(pod)]
-            await self._queue(key[1], waiting)
-            return
+            return await self._queue(key[1], waiting) if waiting else None
         uids = groups.members_of(workload)
         if uids:
             await self._bring_right(workload, [pod for pod in pods if pod.uid in uids], len(uids))
         else:
             for pod in pods:
                 await self.warn(pod, "NameTaken", texts.name_taken(workload.unit))
+        return None
 
     # They wait
 
-    async def _queue(self, name: str, pods: list[Record]) -> None:
+    async def _queue(self, name: str, pods: list[Record]) -> float | None:
         """Ask for quota for pods that are all there."""
-        total = groups.total_of(pods[0]) if pods else None
-        wrong = _what_is_wrong(pods, total) if pods else ""
-        if wrong:
-            return await self.warn(pods[0], "Inadmissible", wrong)
-        if total is None or len(pods) < total:
+        total = groups.total_of(pods[0])
+        wrong = _what_is_wrong(pods, total)
+        if total is None or wrong:
+            await self.warn(pods[0], "Inadmissible", wrong)
             return None
+        if len(pods) < total:
+            return await self._incomplete(name, pods, total)
         rank = await self.rank(pods[0], _class(pods[0]))
         if rank is not None:
             await self.ask(pods[0], groups.pods_workload(name, pods[:total], rank))
+        return None
+
+    async def _incomplete(self, name: str, pods: list[Record], total: int) -> float | None:
+        """Say so once no pod has come for a while; seconds until then. The reason is Kueue's."""
+        left = (moment_of(pods[-1].metadata["creationTimestamp"]) + _PATIENCE - self.clock()).total_seconds()
+        if left > 0:
+            return left
+        await self.warn(pods[0], "ErrWorkloadCompose", texts.group_incomplete(name, len(pods), total))
+        return None
 
     async def _bring_right(self, workload: Record, pods: list[Record], total: int) -> None:
         left = [pod for pod in pods if not is_finished(pod)]
@@ -91,7 +102,7 @@ class QuotaPods(QuotaOwners):
     async def _without_quota(self, workload: Record, left: list[Record], total: int) -> None:
         loose = [pod for pod in left if not groups.is_gated(pod)]
         if loose:  # somebody removed the gate by hand: a pod cannot be held again
-            await together(self._end(pod, "NotAdmitted", texts.POD_NOT_ADMITTED) for pod in loose)
+            await together(self.end_pod(pod, "NotAdmitted", texts.POD_NOT_ADMITTED) for pod in loose)
         elif len([pod for pod in left if not is_leaving(pod)]) < total:
             await self.let_go(workload)  # one of a group has gone: it is made anew when they are whole again
         else:
@@ -117,65 +128,18 @@ class QuotaPods(QuotaOwners):
                 await self.modify(workload, standing.release(self.clock()), subresource="status")
             else:
                 reason, message = standing.why_evicted(workload)
-                await together(self._end(pod, reason, message) for pod in left)
+                await together(self.end_pod(pod, reason, message) for pod in left)
         elif standing.may_run(workload):
-            held = [pod for pod in left if groups.is_gated(pod) and not is_leaving(pod)]
-            domains = self._domains(workload, held, left)
-            await together(self._let_run(pod, workload, domains.get(pod.key)) for pod in held)
-
-    def _domains(self, workload: Record, held: list[Record], left: list[Record]) -> dict[Any, dict[str, str]]:
-        """The node selector of each pod that is sent to a domain of a topology."""
-        found: dict[Any, dict[str, str]] = {}
-        for name in dict.fromkeys(groups.pod_set_of(pod, workload) for pod in held):
-            topology = topology_of(workload, name)
-            if topology is not None:
-                pods = (pod for pod in held if groups.pod_set_of(pod, workload) == name)
-                found |= {pod.key: each for pod, each in zip(pods, domains_left(topology, name, left), strict=False)}
-        return found
-
-    async def _let_run(self, pod: Record, workload: Record, domain: dict[str, str] | None) -> None:
-        pod_set = groups.pod_set_of(pod, workload)
-        place = await self.placement(pod, workload, pod_set)
-        if place is None or (place.held and domain is None):
-            return
-
-        def start(data: dict[str, Any]) -> None:
-            place._replace(held=False).into(data, pod.data)
-            groups.drop_gate(data["spec"])
-            data["metadata"].setdefault("labels", {})[groups.POD_SET_LABEL] = pod_set
-            if domain is not None:
-                send(data, workload, pod_set, domain)
-
-        running = await self.modify(pod, start)
-        await self.tell_started(running, workload, 1)
+            await self.let_run(workload, left)
 
     # They leave
 
     async def _end_workload(self, workload: Record, left: list[Record]) -> None:
         """Somebody deletes the Workload: what it let run has to end before its quota is free."""
         running = [pod for pod in left if not groups.is_gated(pod)]
-        await together(self._end(pod, "WorkloadDeleted", texts.WORKLOAD_DELETED) for pod in running)
+        await together(self.end_pod(pod, "WorkloadDeleted", texts.WORKLOAD_DELETED) for pod in running)
         if not running:
             await self.let_go(workload)
-
-    async def _end(self, pod: Record, reason: str, message: str) -> None:
-        """Tell a pod why it has to go, and delete it with its grace period."""
-        if is_leaving(pod):
-            return
-        preempted = reason == "Preempted"
-        kind, why = ("DisruptionTarget", PREEMPTION_BY_SCHEDULER) if preempted else ("TerminationTarget", reason)
-        now = self.clock()
-
-        def mark(status: dict[str, Any]) -> None:
-            set_condition(status, kind, "True", why, message, now=now)
-
-        try:
-            marked = await self.modify_status(pod, mark)
-        except NotFound:
-            self.forget(pod)
-            return
-        await self.delete(marked)
-        await self.tell(marked, reason, message)
 
 
 def _class(pod: Record) -> ClassName:

@@ -7,7 +7,7 @@
 3. What is no longer admitted waits for its start again.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,7 +18,8 @@ from reprieve.controllers.quota import pod_groups as groups
 from reprieve.controllers.quota import shapes
 from reprieve.controllers.quota.leaving import QuotaLeaving
 from reprieve.controllers.runner import controller_key, own_key
-from reprieve.manifests.kinds import JOBS, PODS, QUOTA_WORKLOADS
+from reprieve.manifests.job_sets import JobSet
+from reprieve.manifests.kinds import JOB_SETS, JOBS, PODS, QUOTA_WORKLOADS, STATEFUL_SETS
 from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.model.clock import Clock, moment_of, timestamp
 from reprieve.model.conditions import condition_of
@@ -32,18 +33,21 @@ KIND = "PodsReady"
 START, RECOVERY, STARTED, RECOVERED = "WaitForStart", "WaitForRecovery", "Started", "Recovered"
 LIMIT = "RequeuingLimitExceeded"
 _MARK = QUEUE_NAME_LABEL.encode()
+_KINDS = ("Job", "StatefulSet", "JobSet")
 
 
 class QuotaPodsReady(QuotaLeaving):
     def __init__(self, store: Store, clock: Clock, settings: WaitForPodsReady) -> None:
         super().__init__(store, clock)
         self._settings = settings
-        self._workloads = self.watch(QUOTA_WORKLOADS, own_key, {"job": controller_key("Job")})
-        self._jobs = self.watch(JOBS, self._of_job, concern=_of_job_concern)
+        self._workloads = self.watch(QUOTA_WORKLOADS, own_key, {kind: controller_key(kind) for kind in _KINDS})
+        self._jobs = self.watch(JOBS, self._owned_by("Job"), concern=_of_job_concern)
+        self._sets = self.watch(STATEFUL_SETS, self._owned_by("StatefulSet"), concern=_set_ready)
+        self._job_sets = self.watch(JOB_SETS, self._owned_by("JobSet"), concern=_job_set_ready)
         self._pods = self.watch(PODS, groups.workload_of, {"workload": groups.workload_of}, concern=_state, mark=_MARK)
 
-    def _of_job(self, job: Record) -> Iterable[Hashable]:
-        return [workload.key for workload in self._workloads.by("job", job.key)]
+    def _owned_by(self, kind: str) -> Callable[[Record], Iterable[Hashable]]:
+        return lambda owner: [workload.key for workload in self._workloads.by(kind, owner.key)]
 
     async def reconcile(self, key: tuple[str, str]) -> float | None:
         workload = self._workloads.get(key[1], key[0])
@@ -57,9 +61,13 @@ class QuotaPodsReady(QuotaLeaving):
 
     def _all_ready(self, workload: Record) -> bool:
         owner = controller_of(workload)
-        if owner is not None and owner["kind"] == "Job":
-            job = self._jobs.get(owner["name"], workload.namespace)
-            return job is not None and job.uid == owner["uid"] and _job_ready(job)
+        if owner is not None:
+            known = (self._jobs, _job_ready), (self._sets, _set_ready), (self._job_sets, _job_set_ready)
+            if owner["kind"] not in _KINDS:
+                return False  # nobody here knows when that is
+            cache, ready = dict(zip(_KINDS, known, strict=True))[owner["kind"]]
+            found = cache.get(owner["name"], workload.namespace)
+            return found is not None and found.uid == owner["uid"] and ready(found)
         wanted = groups.members_of(workload)
         pods = [pod for pod in self._pods.by("workload", workload.key) if pod.uid in wanted]
         return len(pods) == len(wanted) and all(has_succeeded(pod) or is_ready(pod) for pod in pods)
@@ -116,6 +124,18 @@ def _job_ready(job: Record) -> bool:
     status = job.data.get("status", {})
     running = not job.data["spec"].get("suspend")
     return running and status.get("succeeded", 0) + status.get("ready", 0) >= shapes.job_count(job.data["spec"])
+
+
+def _set_ready(stateful_set: Record) -> bool:
+    ready: int = stateful_set.data.get("status", {}).get("readyReplicas", 0)
+    return bool(ready >= stateful_set.data["spec"].get("replicas", 1))
+
+
+def _job_set_ready(job_set: Record) -> bool:
+    manifest: JobSet = job_set.manifest
+    wanted = sum(each.replicas for each in manifest.spec.replicated_jobs)
+    ready = sum(each.ready + each.succeeded for each in manifest.status.replicated_jobs_status)
+    return not manifest.spec.suspend and ready >= wanted
 
 
 def _of_job_concern(job: Record) -> tuple[Any, ...]:

@@ -6,52 +6,27 @@
 3. Restoring touches only what was added.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.controllers.quota.conditions import FINALIZER, admission_of
 from reprieve.manifests import kueue
 from reprieve.manifests.diagnosis import drop_nulls
-from reprieve.manifests.kueue_annotations import unreadable
+from reprieve.manifests.kueue import workload_name
+from reprieve.manifests.kueue_annotations import carried_annotations
 from reprieve.manifests.kueue_topology import GATE, topology_request
 from reprieve.manifests.priorities import parse_integer
 from reprieve.stores.records import Record
 from reprieve.stores.writing import Change, owner_reference
 
-MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
-_CARRIED = "reprieve.scheduling/"
-_HOLD = "reprieve.scheduling/hold"
 _WISHES = (kueue.WAIT_BEFORE_PREEMPTION, kueue.ON_PREEMPTION, kueue.DISRUPTION_COST, kueue.PRIORITY_BOOST)
-_LONGEST_NAME = 253
-_HASH = 5
 MAIN = "main"
 Data = dict[str, Any]
 
 
 def queue_of(record: Record) -> str:
     return record.labels.get(kueue.QUEUE_NAME_LABEL, "")
-
-
-def workload_name(kind: str, name: str, uid: str) -> str:
-    """The same each time for the same object, another one for its successor of the same name."""
-    digest = hashlib.sha256(uid.encode()).hexdigest()[:_HASH]
-    base = f"{kind}-{name}"[: _LONGEST_NAME - _HASH - 1].rstrip("-.")
-    return f"{base}-{digest}"
-
-
-def carried_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
-    """What an object says about its own preemption, in annotations that its Workload takes over.
-
-    What cannot be read counts as not said, and what only a scheduler may write cannot be smuggled in.
-    """
-    left_out = {*unreadable(annotations), _HOLD}
-    return {
-        key: value
-        for key, value in annotations.items()
-        if (key.startswith(_CARRIED) or key == kueue.PRIORITY_BOOST) and key not in left_out
-    }
 
 
 def job_count(spec: Data) -> int:
@@ -75,21 +50,51 @@ def pods_left(data: Data) -> int:
     return count - pods_done(data, count)
 
 
+def pod_set_of(name: str, count: int, template: Data) -> Data:
+    """So many pods of a template, and where they want to be."""
+    asked = topology_request((template.get("metadata") or {}).get("annotations") or {})
+    return {"name": name, "count": count, "template": template, **({"topologyRequest": asked} if asked else {})}
+
+
 def job_pod_set(job: Record) -> Data:
     spec = job.data["spec"]
-    count = job_count(spec)
-    pod_set: Data = {"name": MAIN, "count": count}
-    least = parse_integer(job.annotations.get(MINIMUM_PARALLELISM, ""), 32)
-    if least is not None and 0 < least < count:
+    pod_set = pod_set_of(MAIN, job_count(spec), spec["template"])
+    least = parse_integer(job.annotations.get(kueue.MINIMUM_PARALLELISM, ""), 32)
+    if least is not None and 0 < least < pod_set["count"]:
         pod_set["minCount"] = least
-    asked = topology_request((spec["template"].get("metadata") or {}).get("annotations") or {})
-    return pod_set | {"template": spec["template"], **({"topologyRequest": asked} if asked else {})}
+    return pod_set
+
+
+def replicated_job_pods(replicated: Data) -> Data:
+    """The pods of all Jobs of a replicated job of a JobSet."""
+    spec = replicated["template"]["spec"]
+    return pod_set_of(replicated["name"], replicated.get("replicas", 1) * job_count(spec), spec["template"])
+
+
+def job_set_workload(job_set: Record, pod_sets: list[Data], rank: Data) -> Data:
+    """The Workload of a JobSet that waits."""
+    return owned(make_workload(workload_name("jobset", job_set.name, job_set.uid), job_set, pod_sets, rank), job_set)
+
+
+def stateful_set_pods(stateful_set: Record) -> Data:
+    spec = stateful_set.data["spec"]
+    return pod_set_of(MAIN, spec.get("replicas", 1), spec["template"])
+
+
+def stateful_set_workload(stateful_set: Record, rank: Data) -> Data:
+    """The Workload of a StatefulSet that waits."""
+    name = kueue.stateful_set_workload(stateful_set.name)
+    return owned(make_workload(name, stateful_set, [stateful_set_pods(stateful_set)], rank), stateful_set)
 
 
 def job_workload(job: Record, rank: Data) -> Data:
     """The Workload of a Job that waits."""
-    workload = make_workload(workload_name("job", job.name, job.uid), job, [job_pod_set(job)], rank)
-    workload["metadata"] |= {"labels": {JOB_UID_LABEL: job.uid}, "ownerReferences": [owner_reference(job)]}
+    return owned(make_workload(workload_name("job", job.name, job.uid), job, [job_pod_set(job)], rank), job)
+
+
+def owned(workload: Data, owner: Record) -> Data:
+    """The same as that of an owner, which controls it."""
+    workload["metadata"] |= {"labels": {JOB_UID_LABEL: owner.uid}, "ownerReferences": [owner_reference(owner)]}
     return workload
 
 
@@ -215,12 +220,16 @@ def placed_job(data: Data, pod_set: Data, place: JobPlacement) -> None:
 
 def placed_template(job: Record, workload: Record, place: JobPlacement) -> Data:
     """The template of a Job as its admission makes it."""
-    template: Data = job.data["spec"]["template"]
-    placed = {**template, "spec": dict(template["spec"])}
+    return placed(job.data["spec"]["template"], original(workload)["template"], place)
+
+
+def placed(template: Data, was: Data, place: JobPlacement) -> Data:
+    """A template as an admission makes it of what it was before."""
+    made = {**template, "spec": dict(template["spec"])}
     if "metadata" in template:
-        placed["metadata"] = dict(template["metadata"])
-    place.into(placed, original(workload)["template"])
-    return placed
+        made["metadata"] = dict(template["metadata"])
+    place.into(made, was)
+    return made
 
 
 def restored_job_spec(spec: Data, pod_set: Data, admitted: int | None, updates: Iterable[Data]) -> None:

@@ -37,7 +37,7 @@ LocalKey = tuple[str, str]
 """Namespace and name of a LocalQueue."""
 
 
-class Figures:
+class QueueUsage:
     """What one queue has: reserved is what has quota, admitted what may also run."""
 
     def __init__(self) -> None:
@@ -188,10 +188,12 @@ def _flavors(
     return [{"name": flavor, "resources": lines} for flavor, lines in flavors.items()]
 
 
-def _queue_figures(quota: QuotaWorld, world: World) -> tuple[defaultdict[str, Figures], defaultdict[LocalKey, Figures]]:
+def _queue_figures(
+    quota: QuotaWorld, world: World
+) -> tuple[defaultdict[str, QueueUsage], defaultdict[LocalKey, QueueUsage]]:
     """Who waits in each ClusterQueue and each LocalQueue, and who holds how much of its quota."""
-    by_queue: defaultdict[str, Figures] = defaultdict(Figures)
-    by_local: defaultdict[LocalKey, Figures] = defaultdict(Figures)
+    by_queue: defaultdict[str, QueueUsage] = defaultdict(QueueUsage)
+    by_local: defaultdict[LocalKey, QueueUsage] = defaultdict(QueueUsage)
     for name, holding in quota.admitted.items():
         for facts in holding:
             by_queue[name].add_holding(facts)

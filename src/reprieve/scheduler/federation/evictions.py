@@ -13,7 +13,7 @@ from reprieve.model.clock import timestamp
 from reprieve.model.conditions import set_condition
 from reprieve.model.names import key_of, kind_of
 from reprieve.policies.federation.bindings import PREEMPTED, SCHEDULED
-from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, Eviction, evictions_of, written
+from reprieve.policies.federation.evictions import EVICTED_ANNOTATION, ToldEviction, evictions_of, written
 from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.stores.errors import Conflict, NotFound
@@ -109,7 +109,7 @@ def _leave(data: dict[str, Any], context: Context, hold: Hold, leaves: list[Held
         for cluster, message in messages.items()
     ]
     spec["gracefulEvictionTasks"] = [*(spec.get("gracefulEvictionTasks") or ()), *tasks]
-    told = evictions_of(said) | {cluster: Eviction(hold=hold.version, waits=True) for cluster in messages}
+    told = evictions_of(said) | {cluster: ToldEviction(hold=hold.version, waits=True) for cluster in messages}
     said[EVICTED_ANNOTATION] = written(told)
 
 

@@ -30,6 +30,7 @@ class BindingLane(Lane):
     another policy or class may let them preempt."""
 
     kinds = frozenset({BINDINGS.kind, CLUSTER_BINDINGS.kind})
+    reads = frozenset({BINDINGS.group, CLUSTERS.group, PROPAGATION_POLICIES.group})
 
     def __init__(self, services: Services) -> None:
         self._services = services

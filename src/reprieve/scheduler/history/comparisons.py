@@ -27,7 +27,7 @@ class Answer(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class ShadowComparison(msgspec.Struct, frozen=True):
     """One decision of another scheduler."""
 
     unit: str
@@ -44,7 +44,7 @@ class Comparisons:
         self._file = file
         self._clock = clock
 
-    def add(self, made: Comparison) -> None:
+    def add(self, made: ShadowComparison) -> None:
         body = msgspec.json.encode(made)
         now = precise_timestamp(self._clock())
         number = self._file.insert("comparisons", now, made.unit, made.policy, made.result, body)

@@ -8,7 +8,7 @@
 from typing import Any
 
 from reprieve.model.names import kind_of
-from reprieve.scheduler.history.objects import Known, Objects
+from reprieve.scheduler.history.objects import WORKLOAD, KnownObject, Objects
 from reprieve.scheduler.history.stories import Stories
 
 _MOST_TOLD = 5
@@ -50,25 +50,25 @@ class Families:
 
     def evicted_with(self, uid: str) -> str:
         """The quota workload that a pod has to leave with: one that was evicted and is not admitted again. Or empty."""
-        beside = [each for each in self._with(uid) if kind_of(each.unit) == "Workload"]
+        beside = [each for each in self._with(uid) if kind_of(each.unit) == WORKLOAD]
         return next((each.unit for each in beside if self._stories.is_evicted(each.unit, each.uid)), "")
 
-    def _with(self, uid: str) -> list[Known]:
+    def _with(self, uid: str) -> list[KnownObject]:
         """The group of a pod, and the quota workload of its owner."""
-        found: list[Known] = []
+        found: list[KnownObject] = []
         for above in self._objects.above(uid):
             if "/" in above:
-                found.append(Known(above, self._objects.uid_of(above), ""))
+                found.append(KnownObject(above, self._objects.uid_of(above), ""))
                 continue
             found += (each for each in self._objects.by_uid(above) if kind_of(each.unit) in _GROUPING)
-            found += (each for each in self._objects.below("", above) if kind_of(each.unit) == "Workload")
+            found += self._objects.workloads_below(above)
         return found
 
-    def _itself(self, unit: str, uid: str) -> list[Known]:
+    def _itself(self, unit: str, uid: str) -> list[KnownObject]:
         known = [each for each in self._objects.by_name(unit) if each.uid == uid]
-        return known or [Known(unit, uid, "")]
+        return known or [KnownObject(unit, uid, "")]
 
-    def _attempt(self, each: Known) -> dict[str, Any] | None:
+    def _attempt(self, each: KnownObject) -> dict[str, Any] | None:
         stands = self._stories.state(each.unit, each.uid)
         if stands is None:
             return None
@@ -76,7 +76,7 @@ class Families:
         return {"unit": each.unit, "uid": each.uid, "first": each.first or since, "state": state, "since": since}
 
 
-def _silent(each: Known) -> dict[str, Any]:
+def _silent(each: KnownObject) -> dict[str, Any]:
     """Nothing happened to it that is still known; it was there."""
     since = each.gone or each.first
     state = "deleted" if each.gone else "unknown"

@@ -17,7 +17,7 @@ import msgspec
 
 from reprieve.engine.plan import Plan
 from reprieve.model.clock import Clock, precise_timestamp
-from reprieve.scheduler.history.comparisons import Comparison, Comparisons
+from reprieve.scheduler.history.comparisons import Comparisons, ShadowComparison
 from reprieve.scheduler.history.families import Families
 from reprieve.scheduler.history.file import BATCH, HistoryFile
 from reprieve.scheduler.history.objects import Objects
@@ -25,14 +25,19 @@ from reprieve.scheduler.history.plans import kept_plan
 from reprieve.scheduler.history.stories import Step, Stories
 
 _MOST_DECISIONS = 20_000
+_MOST_BYTES = 128 << 20
+"""The oldest decisions and stories go when all together are larger, however few they are."""
 
 
 class History:
     """Decisions, stories and the objects they are about; `:memory:` for tests and virtual time."""
 
-    def __init__(self, path: Path | str, clock: Clock, *, most: int = _MOST_DECISIONS) -> None:
+    def __init__(
+        self, path: Path | str, clock: Clock, *, most: int = _MOST_DECISIONS, most_bytes: int = _MOST_BYTES
+    ) -> None:
         self._clock = clock
         self._most = most
+        self._most_bytes = most_bytes
         self._file = HistoryFile(path)
         self._objects = Objects(self._file, clock)
         self._stories = Stories(self._file)
@@ -117,7 +122,7 @@ class History:
         known = uid if self._objects.knows(unit, uid) else self._objects.uid_of(unit)
         self._stories.note(moment, unit, known, step, cause, decision)
 
-    def compared(self, made: Comparison) -> None:
+    def compared(self, made: ShadowComparison) -> None:
         """What another scheduler decided, beside what this one would have."""
         self._comparisons.add(made)
 
@@ -125,6 +130,11 @@ class History:
         oldest = (number - self._most,)
         self._file.execute("DELETE FROM decisions WHERE id <= ?", oldest)
         self._file.execute("DELETE FROM preempted WHERE decision <= ?", oldest)
+        if self._file.size > self._most_bytes:
+            self._file.drop_oldest("story")
+            self._file.drop_oldest("comparisons")
+            until = self._file.drop_oldest("decisions")
+            self._file.execute("DELETE FROM preempted WHERE decision <= ?", (until,))
 
     # Asking
 

@@ -22,7 +22,7 @@ from reprieve.scheduler.scheduling_queue import SchedulingQueue
 from reprieve.world import PodFacts
 
 
-class Alike:
+class PodsAlike:
     """Pods that are alike, and sleep."""
 
     def __init__(self, what: object) -> None:
@@ -38,11 +38,11 @@ class AlikePods:
         self._queue = queue
         self._pending = pending
         self._room = room
-        self._known: dict[object, Alike] = {}
-        self._beside: dict[str, Alike] = {}
-        self._leads: dict[str, Alike] = {}
+        self._known: dict[object, PodsAlike] = {}
+        self._beside: dict[str, PodsAlike] = {}
+        self._leads: dict[str, PodsAlike] = {}
 
-    def beside(self, unit: str) -> Alike | None:
+    def beside(self, unit: str) -> PodsAlike | None:
         """Those whom a pod sleeps beside; None: it does not sleep, or is like nobody else."""
         return self._beside.get(unit)
 
@@ -53,7 +53,7 @@ class AlikePods:
             return
         if not minds_neighbours(pods[0]):
             what = self._what(pods[0], plan.policy)
-            alike = self._beside[unit] = self._known.setdefault(what, Alike(what))
+            alike = self._beside[unit] = self._known.setdefault(what, PodsAlike(what))
             alike.asleep[unit] = pods[0].created, unit
 
     def _what(self, facts: PodFacts, policy: str) -> object:
@@ -80,14 +80,14 @@ class AlikePods:
         """A unit waits no more."""
         self.takes_turn(unit)()
 
-    def _next(self, alike: Alike) -> None:
+    def _next(self, alike: PodsAlike) -> None:
         """The oldest of those who are alike has a turn, for all of them."""
         unit = self.first(alike)
         if unit is not None:
             self.leads(unit, alike)
             self._queue.push(unit, *self._pending.rank(unit))
 
-    def first(self, alike: Alike) -> str | None:
+    def first(self, alike: PodsAlike) -> str | None:
         """Who would lead; None: somebody does already, or nobody sleeps."""
         if alike.leader and self._queue.part(alike.leader) == "active":
             return None
@@ -95,7 +95,7 @@ class AlikePods:
         _, unit = min(asleep, default=(0, None))
         return unit
 
-    def leads(self, unit: str, alike: Alike) -> None:
+    def leads(self, unit: str, alike: PodsAlike) -> None:
         self._leads[unit] = alike
         alike.leader = unit
 

@@ -3,6 +3,7 @@
 1. The hold comes first: on the preemptor (of a group: on its oldest pod), with the nomination, in one write, which is
    refused when the pod has changed since the decision. Only then victims are told.
 2. A group is nominated whole before the first of its pods is bound, so that what is left to bind has its place.
+3. A pod is bound as it was decided for: whatever has changed it since makes the binding void (see `assuming`).
 """
 
 import asyncio
@@ -13,19 +14,24 @@ import msgspec
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
+from reprieve.manifests.kinds import PODS
 from reprieve.model.conditions import condition_of
 from reprieve.model.names import UnitName
 from reprieve.policies.entry import Preemptor
 from reprieve.policies.podgroup.groups import Group
 from reprieve.policies.podgroup.policy import limit_of
+from reprieve.policies.queue.gang import Ends
+from reprieve.policies.queue.task_groups import Application, is_placeholder
 from reprieve.scheduler.context import Context, together
+from reprieve.scheduler.pods.assuming import has_node
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.group_conditions import GroupConditions
 from reprieve.scheduler.pods.writing import PodWriter
-from reprieve.stores.errors import Conflict, NotFound, TooManyRequests
+from reprieve.stores.errors import AlreadyExists, Conflict, NotFound, TooManyRequests
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 from reprieve.texts import reasons as texts
+from reprieve.texts import task_groups
 from reprieve.world import PodFacts
 
 SCHEDULED = "PodScheduled"
@@ -50,10 +56,10 @@ class PodEffects:
     async def bind(self, waiting: Preemptor, plan: Plan, decision: int = 0) -> list[PodFacts]:
         """Give pods their nodes; those that could not be bound are returned."""
         placed = [facts for facts in waiting.pods if facts.unit in plan.placement]
-        if isinstance(waiting.facts, Group) and len(placed) > 1:
+        if _is_gang(waiting) and len(placed) > 1:
             await self._nominate_all(placed, plan, self.hold(waiting, plan, decision))
         failed = await self.bind_each((facts, plan.placement[facts.unit]) for facts in placed)
-        if isinstance(waiting.facts, Group) and not failed:
+        if _is_gang(waiting) and not failed:
             await self.say_scheduled(waiting.unit)
             await self._groups.stays(waiting.unit)
         return failed
@@ -71,10 +77,12 @@ class PodEffects:
         if record is None:
             return facts
         try:
-            bound = await self._context.store.bind(record.name, record.namespace, node, uid=record.uid)
+            bound = await self._context.store.bind(
+                record.name, record.namespace, node, uid=record.uid, version=record.version
+            )
         except (Conflict, NotFound):
             return facts
-        self._context.mirror.confirm(record)
+        self._context.mirror.confirm(record, has_node)
         if bound is not None:
             self._context.absorb(bound)
         await self._context.event(bound or record, "Normal", "Scheduled", loop.bound(facts.unit, node))
@@ -105,25 +113,27 @@ class PodEffects:
 
     def hold(self, waiting: Preemptor, plan: Plan, decision: int) -> Hold:
         """What the decision is, as it is written on the preemptor."""
-        if not isinstance(waiting.facts, Group):
+        if not _is_gang(waiting):
             return hold_of_plan(self._pods, plan, decision)
         records = ((unit, self._pods.find(unit)) for unit in plan.placement)
         uids: dict[str, str] = {unit: record.uid for unit, record in records if record}
         hold = hold_of_plan(self._pods, plan, decision, uids)
-        return msgspec.structs.replace(hold, limit=limit_of(waiting.facts, plan))
+        of_group = isinstance(waiting.facts, Group)
+        return msgspec.structs.replace(hold, limit=limit_of(waiting.facts, plan)) if of_group else hold
 
     async def _nominate_all(self, placed: list[PodFacts], plan: Plan, hold: Hold) -> Record:
         """The whole group or the one pod; the first write carries the hold."""
         lead = await self._nominate(placed[0], plan, hold)
-        await together(self._nominate(facts, plan) for facts in placed[1:])
+        reserved = hold.follower() if hold.of_application and hold.reserves else None
+        await together(self._nominate(facts, plan, reserved, fresh=False) for facts in placed[1:])
         return lead
 
-    async def _nominate(self, facts: PodFacts, plan: Plan, hold: Hold | None = None) -> Record:
+    async def _nominate(self, facts: PodFacts, plan: Plan, hold: Hold | None = None, *, fresh: bool = True) -> Record:
         record = self._pods.needed(facts)
         if hold is None and facts.nominated == plan.placement[facts.unit]:
             return record
         return await self._pods.patch_status(
-            record, self._nomination(record, facts, plan, hold), fresh=hold is not None
+            record, self._nomination(record, facts, plan, hold), fresh=fresh and hold is not None
         )
 
     def _nomination(self, record: Record, facts: PodFacts, plan: Plan, hold: Hold | None) -> dict[str, Any]:
@@ -134,6 +144,41 @@ class PodEffects:
         if hold is not None:
             patch["metadata"] = {"annotations": {HOLD_ANNOTATION: hold.text()}}
         return patch
+
+    # An application that starts as a whole
+
+    async def make_placeholders(self, application: Application, plan: Plan) -> None:
+        """Pods for members that do not exist yet, so that they have a place to keep."""
+        await together(self._make(manifest) for manifest in application.missing.values())
+        lead = self._pods.record(application.leader)
+        if lead is not None:
+            await self._context.event(lead, "Normal", "GangScheduling", plan.message, once=True)
+
+    async def _make(self, manifest: dict[str, Any]) -> None:
+        try:
+            self._context.absorb(await self._context.store.create(PODS, manifest))
+        except AlreadyExists:
+            return
+
+    async def end(self, ends: Ends) -> None:
+        """An application fails: its pods do so, and placeholders go."""
+        for facts in ends.pods:
+            record = self._pods.record(facts)
+            if record is None:
+                continue
+            try:
+                await (self._take_away(record) if is_placeholder(facts) else self._fail(record, ends))
+            except (Conflict, NotFound):
+                continue  # it is gone, or another one
+
+    async def _fail(self, record: Record, ends: Ends) -> None:
+        status = {"phase": "Failed", "reason": ends.reason, "message": task_groups.FAILED}
+        failed = await self._pods.patch_status(record, {"status": status})
+        await self._context.event(failed, "Warning", "ApplicationFailed", ends.message)
+
+    async def _take_away(self, record: Record) -> None:
+        gone = await self._context.store.delete(PODS, record.name, record.namespace, uid=record.uid)
+        self._context.mirror.absorb(gone, gone=True)
 
     # No place
 
@@ -185,6 +230,11 @@ class PodEffects:
     async def clear(self, record: Record) -> Record:
         """Give up a nomination, and what it held."""
         return await self._pods.patch_status(record, NOT_NOMINATED)
+
+
+def _is_gang(waiting: Preemptor) -> bool:
+    """Whether it is made of pods whose places are chosen together."""
+    return isinstance(waiting.facts, Group | Application)
 
 
 def hold_of_plan(pods: PodWriter, plan: Plan, decision: int, members: Mapping[str, str] = _NOBODY) -> Hold:

@@ -24,14 +24,16 @@ from reprieve.manifests.kinds import (
 )
 from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.propagation import selected_by
+from reprieve.manifests.resizing import slots_held
 from reprieve.manifests.resource import Resource
-from reprieve.manifests.yunikorn import QueueConfiguration
+from reprieve.manifests.yunikorn import APPLICATION, QueueConfiguration
 from reprieve.model.names import Key, kind_of
 from reprieve.policies.queue.pods import named_queue
 from reprieve.policies.queue.users import user_of
 from reprieve.scheduler.lanes import Helps, Lane, Services
 from reprieve.scheduler.mirror import Seen, alike
 from reprieve.scheduler.pods.alike import AlikePods
+from reprieve.scheduler.pods.applications import ApplicationMembers
 from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
@@ -49,13 +51,14 @@ _SCHEDULING = "scheduling.k8s.io"
 class PodLane(Lane):
     """Puts pods and groups into the queue as they come, and wakes them."""
 
-    kinds = frozenset({"Pod", "PodGroup", "CompositePodGroup", "Workload"})
+    kinds = frozenset({"Pod", "PodGroup", "CompositePodGroup", "Workload", APPLICATION})
+    reads = frozenset({PROPAGATION_POLICIES.group})
 
     def __init__(self, services: Services) -> None:
         self._world = services.world
         self._queue = services.queue
         self._history = services.context.log.history
-        self._pending = PendingUnits(services.policies, services.names)
+        self._pending = PendingUnits(services.policies, services.names, services.context.clock)
         self._queue.stand_by(self._pending.rank)
         room = NodeRoom(services.policies, services.context.clock)
         evictions = self._evictions = PodEvictions(services.context, services.policies.respects_budgets)
@@ -64,6 +67,7 @@ class PodLane(Lane):
         self._place = PlacePods(services, self._pending, effects, evictions, room, self._alike)
         self._resume = ResumePods(services, self._pending, effects, evictions, room)
         self._wakeups = PodWakeups(self._pending, services.policies, room, self._alike)
+        self._applications = ApplicationMembers(services)
         self._changed: dict[str, None] = {}
         """Units that have changed, to be queued at the end of the batch."""
         self._placed: dict[str, None] = {}
@@ -84,7 +88,32 @@ class PodLane(Lane):
         }
 
     async def turn(self, unit: str) -> None:
+        if await self._somebody_gave_up(unit):
+            return self._place.again(unit)
+        if self._gives_up(unit):
+            await self._one_by_one(unit)
         await self._place.turn(unit)
+        return None
+
+    def _gives_up(self, unit: str) -> bool:
+        return kind_of(unit) == APPLICATION and self._pending.application(unit) is None
+
+    async def _somebody_gave_up(self, than: str) -> bool:
+        """Whether other applications start pod by pod from now on: some of these pods may come before this unit."""
+        late = [unit for unit in self._applications.in_time() if unit != than and unit in self._pending]
+        given_up = [unit for unit in late if self._gives_up(unit)]
+        for unit in given_up:
+            await self._one_by_one(unit)
+        return bool(given_up)
+
+    async def _one_by_one(self, unit: str) -> None:
+        """An application that has started, or gave up to start as a whole: each pod has its own turn."""
+        pods = self._pending.pods(unit)
+        await self._applications.gave_up(unit, pods)
+        for facts in pods:
+            self._regroup(facts.key)
+            self._push(self._pending.unit_of(facts))
+            self._changed.pop(self._pending.unit_of(facts), None)
 
     async def resume(self) -> None:
         await self._resume.run()
@@ -103,6 +132,9 @@ class PodLane(Lane):
             for key in [facts.key for facts in self._world.pending()]:
                 self._regroup(key)  # another policy may decide for it now, or none
             self._changed |= dict.fromkeys(self._pending)  # each has another rank now, and is worth a try
+        for key in self._applications.regrouped():
+            self._regroup(key)
+            self._changed |= dict.fromkeys(self._pending.units_with(key))
         for unit in list(self._changed):
             self._push(unit)
             del self._changed[unit]
@@ -129,6 +161,7 @@ class PodLane(Lane):
 
     def _pod(self, seen: Seen) -> None:
         key = seen.record.key
+        self._applications.seen(seen)
         before, after = self._pending.update(key)
         if after and (after != before or asks_anew(seen)):
             self._changed[after] = None
@@ -166,6 +199,8 @@ class PodLane(Lane):
             self._release_claims(seen.old)
         if seen.old is not None and new == nomination_of(seen.old) != "" and _reserves(seen.old):
             self._wakeups.freed(new)  # what was held against everybody is now one pod among others
+        if new and new == old:
+            self._resized(new, seen)
         for node in {new, nomination_of(seen.new)} - {old, nomination_of(seen.old), ""}:
             self._wakeups.taken(node)
         different = looks_different(seen)
@@ -173,6 +208,13 @@ class PodLane(Lane):
             self._wakeups.everybody()
         if new and (new != old or different):
             self._wakeups.neighbours(new)
+
+    def _resized(self, node: str, seen: Seen) -> None:
+        """A pod may take more or less of its node than before, while it runs there."""
+        assert seen.old is not None and seen.new is not None  # noqa: S101, PT018
+        before, after = slots_held(seen.old.manifest), slots_held(seen.new.manifest)
+        if before != after:
+            (self._wakeups.taken if before.maximum(after) == after else self._wakeups.freed)(node)
 
     def _release_claims(self, record: Record) -> None:
         """What only one pod may have is free again, wherever the next one is to run."""

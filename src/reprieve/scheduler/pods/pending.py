@@ -4,28 +4,34 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from reprieve.engine.nodes.volumes import storage_shape
 from reprieve.manifests.pods import Pod
+from reprieve.manifests.yunikorn import APPLICATION, TASK_GROUP_NAME
+from reprieve.model.clock import Clock
 from reprieve.model.names import Key, UnitName, kind_of, parts_of, unit_name
-from reprieve.model.rank import Rank
+from reprieve.model.rank import Rank, rank_of
 from reprieve.policies.entry import Asked, Preemptor
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.entry import PodGroupEntry
 from reprieve.policies.podgroup.groups import Groups
 from reprieve.policies.queue.entry import QueueEntry
+from reprieve.policies.queue.gang_entry import GangEntry
+from reprieve.policies.queue.task_groups import Application
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.scheduling_queue import Age
-from reprieve.world import PodFacts
+from reprieve.world import PodFacts, microseconds
 
 
 class PendingUnits:
     """Units on nodes that are this scheduler's to place. Pods that name another scheduler are none of its business, nor
     those that a propagation policy selects for member clusters."""
 
-    def __init__(self, policies: Policies, names: Collection[str]) -> None:
+    def __init__(self, policies: Policies, names: Collection[str], clock: Clock) -> None:
         self._world = policies.world
         self._policies = policies
         self._podgroups: PodGroupEntry = policies[PodGroupEntry.name]
         self._groups: Groups = self._podgroups.groups
         self._queues: QueueEntry = policies[QueueEntry.name]
+        self._gangs: GangEntry = policies[GangEntry.name]
+        self._clock = clock
         self._names = frozenset(names)
         self._all_on = all(policies.decides(entry.name) for entry in (PodGroupEntry, QueueEntry, PodEntry))
         self._unit_of: dict[Key, UnitName] = {}
@@ -88,8 +94,19 @@ class PendingUnits:
             self._nominated.setdefault(facts.nominated, {})[key] = None
 
     def unit_of(self, facts: PodFacts) -> UnitName:
-        """The pod itself, or the group that it names, whether that exists yet or not."""
-        return self._groups.name_of(facts) or facts.unit
+        """The pod itself, the group that it names, whether that exists yet or not, or the application that it starts
+        with."""
+        application = self._starts_with(facts) if TASK_GROUP_NAME in facts.pod.metadata.annotations else None
+        return self._groups.name_of(facts) or (facts.unit if application is None else application.unit)
+
+    def _starts_with(self, facts: PodFacts) -> Application | None:
+        self._gangs.now = microseconds(self._clock())
+        return self._gangs.of(facts) if facts.pending else None
+
+    def application(self, unit: str) -> Application | None:
+        """One that is to start as a whole, by its name; None: it has started, or its pods go one by one by now."""
+        found = next(iter(map(self._starts_with, self.pods(unit))), None)
+        return found if found is not None and found.unit == unit else None
 
     def waiting(self, unit: str) -> Preemptor | None:
         """A unit with its pods; None: it does not wait any more."""
@@ -98,7 +115,14 @@ class PendingUnits:
             return None
         if kind_of(unit) == "Pod":
             return self._policies.find(Asked(*parts_of(unit)))
+        if kind_of(unit) == APPLICATION:
+            one = self.application(unit)
+            return None if one is None else self._gangs.preemptor(one)
         return self._podgroups.preemptor(UnitName(unit), pods)
+
+    def units_with(self, key: Key) -> list[UnitName]:
+        """The unit that a pod waits with, if it does."""
+        return [self._unit_of[key]] if key in self._unit_of else []
 
     def pods(self, unit: str) -> list[PodFacts]:
         return [self._world.pods[key] for key in self._members.get(unit, ()) if key in self._world.pods]
@@ -118,9 +142,12 @@ class PendingUnits:
         when the first of its pods was made. And the line that it stands in, with others whose queues have as much."""
         pods = self.pods(unit)
         created = min((facts.created for facts in pods), default=0)
-        if not pods or kind_of(unit) != "Pod":
-            return Rank(self.priority(unit)), (created, 0, created, unit), None
-        turn = self._queues.turn(pods[0])
+        one = self.application(unit) if kind_of(unit) == APPLICATION else None
+        if not pods or kind_of(unit) not in ("Pod", APPLICATION):
+            return rank_of(self.priority(unit)), (created, 0, created, unit), None
+        # An application that gave up to start as a whole has the place of its first pod, until that has its own.
+        first = min(pods, key=lambda facts: (facts.created, facts.key))
+        turn = self._queues.turn(first) if one is None else self._gangs.turn(one)
         rank = Rank(*turn.levels or (self.priority(unit),), shares=turn.shares)
         return rank, (*turn.before_age, created, unit), turn.line
 

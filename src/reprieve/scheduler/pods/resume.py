@@ -11,6 +11,7 @@
 5. A group that has all its places says so.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -21,6 +22,7 @@ from reprieve.policies.on_nodes import still_below
 from reprieve.policies.podgroup.entry import PodGroupEntry
 from reprieve.policies.podgroup.groups import is_broken, least_of
 from reprieve.policies.queue.entry import QueueEntry
+from reprieve.policies.queue.task_groups import application_unit
 from reprieve.scheduler.context import annotations_of, together
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.effects import PodEffects
@@ -32,6 +34,7 @@ from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts
 
+_AT_A_TIME = 1_000
 _log = logging.getLogger(__name__)
 
 
@@ -59,11 +62,13 @@ class ResumePods:
 
     async def _each(self, work: Callable[[Record], Awaitable[None]]) -> None:
         """One pod about which anything is odd must not hold up the others."""
-        for record in self._mirror.all(PODS):
+        for number, record in enumerate(self._mirror.all(PODS), 1):
             try:
                 await work(record)
             except (Conflict, NotFound, TooManyRequests) as refused:
                 _log.info("what was begun with %s is not finished: %s", record.unit, refused)
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)  # others on this loop have work, too
 
     # Holds
 
@@ -76,11 +81,12 @@ class ResumePods:
             if facts.pending and facts.nominated:
                 await self._effects.clear(record)  # nobody will bind it: it must not keep others from the place
             return
-        if hold.preemptor not in (self._pending.unit_of(facts), self._podgroups.groups.name_of(facts)):
+        groups = self._pending.unit_of(facts), self._podgroups.groups.name_of(facts), application_unit(facts)
+        if hold.preemptor not in groups:
             return
         if hold.members:
             await self._resume_group(hold)
-        elif facts.pending and facts.nominated:
+        elif facts.pending and facts.nominated and not hold.of_application:
             await self._resume_pod(record, facts, hold)
 
     async def _resume_pod(self, record: Record, facts: PodFacts, hold: Hold) -> None:
@@ -101,12 +107,18 @@ class ResumePods:
         elif not any(facts.node for facts in members):
             await together(self._effects.clear(record) for facts in waiting if (record := self._record(facts)))
             return
-        preemptor = self._pending.waiting(hold.preemptor)
-        if preemptor is None or not any(facts.node for facts in members):
+        if not any(facts.node for facts in members):
             return
         for facts in waiting:
-            if self._podgroups.policy.still_fits(preemptor.facts, facts, facts.nominated):
+            if self._still_fits(hold, facts):
                 await self._effects.bind_each([(facts, facts.nominated)])
+
+    def _still_fits(self, hold: Hold, facts: PodFacts) -> bool:
+        """Whether a pod fits where it was promised a place, of a group or application of which a part has its own."""
+        if hold.of_application:
+            return self._room.fits_on(facts, [facts.nominated])
+        preemptor = self._pending.waiting(hold.preemptor)
+        return preemptor is not None and self._podgroups.policy.still_fits(preemptor.facts, facts, facts.nominated)
 
     async def _tell_the_rest(self, hold: Hold, priority: int) -> None:
         between_queues = self._queues.policy is not None

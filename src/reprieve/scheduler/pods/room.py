@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from reprieve.engine.arrays import Mask
+from reprieve.engine.nodes.inter_pod import concerned
 from reprieve.engine.nodes.ledger import NOWHERE
 from reprieve.engine.nodes.view import NodeView
 from reprieve.model.clock import Clock
@@ -35,9 +36,15 @@ class NodeRoom:
         index = self._nodes.index(node)
         return index != NOWHERE and bool(view.when_all_left(np.array([index])).all())
 
+    def minds_leaving(self, facts: PodFacts) -> bool:
+        """Whether it may make a difference to it that somebody is leaving who is still there. As much room is taken as
+        if all stayed; but who leaves is not everybody's neighbour any more."""
+        self._nodes.sync()
+        return bool(facts.claims) or concerned(self._nodes.table, facts)
+
     def shape(self, facts: PodFacts) -> object:
         """Pods of one shape and priority get the same answers, unless they are nominated."""
-        return self._policy.shape(facts)
+        return self._nodes.shape(facts)
 
     def could_fit_on(self, facts: PodFacts, nodes: Iterable[str], priority: int | None = None) -> bool:
         """Would it, if everybody below a priority left: its own, or the one of its group?"""

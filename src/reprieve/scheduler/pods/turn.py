@@ -22,6 +22,8 @@ from reprieve.policies.entry import Preemptor
 from reprieve.policies.on_nodes import displaced
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.podgroup.groups import Group, left_alone
+from reprieve.policies.queue.gang import Ends
+from reprieve.policies.queue.task_groups import Application
 from reprieve.scheduler.assuming import has_to_wait, taking_back
 from reprieve.scheduler.lanes import Services
 from reprieve.scheduler.pods.alike import AlikePods
@@ -83,7 +85,7 @@ class PlacePods:
             await self._evictions.finish(waiting.unit)
             if self._leads_nowhere(waiting):
                 await self._effects.give_up(waiting.pods[0], loop.place_taken(waiting.pods[0].nominated))
-                return self._again(unit)
+                return self.again(unit)
         started = self._services.elapsed()
         plan = self._policies.decide(waiting, microseconds(self._services.context.clock()))
         number = self._log.decided(plan, self._services.elapsed() - started)
@@ -128,7 +130,11 @@ class PlacePods:
         leaves is not in the way of everything any more."""
         mirror = self._services.context.mirror
         mirror.catch_up()
-        assumed.staying(hold)
+        waiting = self._pending.waiting(unit)
+        alone = waiting is not None and waiting.policy == PodEntry.name
+        if waiting is not None and alone and not self._room.minds_leaving(waiting.pods[0]):
+            return self._needs_a_place(unit)
+        assumed.staying()
         try:
             return self._needs_a_place(unit)
         finally:
@@ -140,12 +146,14 @@ class PlacePods:
             return False
         return not self._policies.has_place(waiting, microseconds(self._services.context.clock()))
 
-    def _again(self, unit: str) -> None:
+    def again(self, unit: str) -> None:
         """It has another turn, before anybody less important."""
         self._queue.push(unit, *self._pending.rank(unit))
         self._queue.done(unit)
 
     async def _commit(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
+        if isinstance(waiting.facts, Application) and plan.placement and waiting.facts.missing:
+            return await self._make_placeholders(unit, waiting.facts, plan)
         match plan.outcome:
             case "Fits":
                 await self._bind(unit, waiting, plan, number)
@@ -155,6 +163,15 @@ class PlacePods:
                 await self._preempt(unit, waiting, plan, number)
             case _:
                 await self._refuse(unit, waiting, plan, number)
+
+    async def _make_placeholders(self, unit: str, application: Application, plan: Plan) -> None:
+        """All members have places, and some do not exist: once they do, it is decided again, for all of them."""
+
+        async def work() -> None:
+            await self._effects.make_placeholders(application, plan)
+
+        await self._writes.carry_out([unit], work, self._taking_back(unit, Assumed(self._services.context)))
+        self.again(unit)
 
     async def _bind(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
         assumed = Assumed(self._services.context)
@@ -169,7 +186,7 @@ class PlacePods:
             assumed.bound((facts for facts in waiting.pods if facts.unit in plan.placement), plan)
         await self._writes.carry_out([unit], work, self._taking_back(unit, assumed))
         if len(plan.placement) < len(waiting.pods):
-            self._again(unit)  # the rest of a group, for which there was no room
+            self.again(unit)  # the rest of a group, for which there was no room
         else:
             self._queue.done(unit)
 
@@ -211,8 +228,12 @@ class PlacePods:
         async def work() -> None:
             if isinstance(waiting.facts, Group) and plan.outcome == "Unschedulable":
                 await self._dissolve(waiting.facts.gang)
+            if isinstance(plan.terms, Ends):
+                await self._effects.end(plan.terms)
+                return self._log.acted(plan, number)
             await self._effects.refuse(waiting.pods, plan, number, keep=bool(plan.waiting_for))
             self._log.acted(plan, number)
+            return None
 
         await self._writes.carry_out([unit], work, self._taking_back(unit, Assumed(self._services.context)))
         self._set_aside(unit, plan)

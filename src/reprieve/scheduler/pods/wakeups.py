@@ -7,18 +7,19 @@
    and has left): all of them.
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
    queues that may preempt by law 4 mind everybody: whoever comes may take its queue over its guarantee, whoever leaves
-   takes the own one below it. So do those who wait for the limit of a user, group or queue. Those that must run on one
-   node mind who is there: it may be somebody that makes way.
+   takes the own one below it. So do applications that start as a whole, and those who wait for the limit of a user,
+   group or queue. Those that must run on one node mind who is there: it may be somebody that makes way.
 4. Of pods that are alike the first is tried for all: see `alike`.
 """
 
 import logging
 
-from reprieve.model.names import Key
+from reprieve.manifests.yunikorn import APPLICATION
+from reprieve.model.names import Key, kind_of
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
-from reprieve.scheduler.pods.alike import Alike, AlikePods, minds_neighbours
+from reprieve.scheduler.pods.alike import AlikePods, PodsAlike, minds_neighbours
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.world import PodFacts
@@ -120,7 +121,7 @@ class PodWakeups:
         if unit not in self._pending:
             return False
         pods = self._pending.pods(unit)
-        minds = any(minds_neighbours(facts) for facts in pods)
+        minds = kind_of(unit) == APPLICATION or any(minds_neighbours(facts) for facts in pods)
         queues: QueueEntry = self._policies[QueueEntry.name]
         if happened.everybody or (happened.neighbours and minds):
             return True
@@ -170,5 +171,5 @@ class _Happened:
         """Nodes on which somebody else is, or looks different."""
         self.answers: dict[object, bool] = {}
         """What was asked about the room that became free."""
-        self.first: dict[Alike, str | None] = {}
+        self.first: dict[PodsAlike, str | None] = {}
         """Who is tried for all that are alike; None: nobody, it helps none of them."""

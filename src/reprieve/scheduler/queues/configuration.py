@@ -18,7 +18,7 @@ import msgspec
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.kinds import CONFIG_MAPS
 from reprieve.manifests.loading import load_objects
-from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration, queues_key
+from reprieve.manifests.yunikorn import CONFIG_MAP, QUEUES_FILE, QueueConfiguration, queues_key, used_partition
 from reprieve.manifests.yunikorn import CONFIG_MAPS as OF_QUEUES
 from reprieve.scheduler.context import Context, annotations_of
 from reprieve.stores.errors import Conflict, NotFound
@@ -125,7 +125,8 @@ class QueueConfigurations:
         except (Conflict, NotFound):
             return  # it has changed again: that change is on its way here
         self._context.absorb(changed)
-        partitions = [part.name for known in self._world.all(QueueConfiguration) for part in known.partitions]
+        used = [used_partition(known) for known in self._world.all(QueueConfiguration)]
+        partitions = [part.name for part in used if part is not None]
         await self._context.event(changed, "Normal", "QueuesAccepted", loop.configuration_accepted(partitions))
 
 

@@ -11,25 +11,33 @@ What a plan does is prepared at once, all plans of a cycle together, and is assu
 take its time: each `Act` is by itself.
 """
 
-from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan, Victim
-from reprieve.engine.quota_tree import QuotaNode
 from reprieve.manifests.kinds import CLUSTER_QUEUES, QUOTA_WORKLOADS
-from reprieve.manifests.kueue_topology import assignment_data
 from reprieve.model.conditions import Said, condition_of, conditions_of, has_condition, with_conditions
 from reprieve.model.names import key_of, parts_of
-from reprieve.model.resources import print_amount
 from reprieve.policies.quota.checks import checks_for, with_checks
 from reprieve.policies.quota.repetition import PREEMPTED_ANNOTATION
 from reprieve.policies.quota.view import Terms
 from reprieve.scheduler.assuming import AssumedObjects
 from reprieve.scheduler.context import Context, annotations_of, together
 from reprieve.scheduler.quota.metrics import QuotaCounts
+from reprieve.scheduler.quota.statuses import (
+    BLOCKED,
+    GATED,
+    OVER,
+    admission,
+    asks,
+    evicted,
+    has_quota,
+    is_out,
+    path,
+    says,
+    since,
+)
 from reprieve.scheduler.writes import Work
-from reprieve.stores.assumed import Arrived
 from reprieve.stores.errors import Conflict, NotFound
 from reprieve.stores.records import Record
 from reprieve.stores.writing import TRIES
@@ -78,9 +86,9 @@ class QuotaEffects:
             "Admitted": unsatisfied if checks else ("True", "Admitted", message),
             "Evicted": ("False", "QuotaReserved", message),
             "Preempted": ("False", "QuotaReserved", message),
-            _BLOCKED: ("False", "QuotaReserved", message),
+            BLOCKED: ("False", "QuotaReserved", message),
         }
-        status = {"admission": _admission(terms), "conditions": self._conditions(record, conditions, optional=_OVER)}
+        status = {"admission": admission(terms), "conditions": self._conditions(record, conditions, optional=OVER)}
         if checks:
             status["admissionChecks"] = with_checks(record.data.get("status", {}), checks, self._context.clock())
         told = "QuotaReserved" if checks else "Admitted"
@@ -91,7 +99,7 @@ class QuotaEffects:
             await self.let_go(changed)
 
         assumed = AssumedObjects(self._context)
-        assumed.assume(record, {"status": status}, _has_quota)
+        assumed.assume(record, {"status": status}, has_quota)
         return Act((plan.preemptor,), work, assumed, again=True)
 
     def _checks(self, terms: Terms) -> list[str]:
@@ -117,7 +125,7 @@ class QuotaEffects:
             await self._context.event(held, "Normal", "Preempting", plan.message, decision=decision)
 
         assumed = AssumedObjects(self._context)
-        assumed.assume(record, {"metadata": {"annotations": said}}, _says(said))
+        assumed.assume(record, {"metadata": {"annotations": said}}, says(said))
         for victim in victims:
             self._assume_evicted(victim, assumed)
         return Act((plan.preemptor, *(victim.unit for victim in victims)), work, assumed)
@@ -125,8 +133,8 @@ class QuotaEffects:
     def _assume_evicted(self, victim: HeldVictim, assumed: AssumedObjects) -> None:
         record = self._find(victim.unit)
         if record is not None:
-            status = {"conditions": self._conditions(record, _evicted(victim))}
-            assumed.assume(record, {"status": status, **({"spec": {"active": False}} if victim.ends else {})}, _is_out)
+            status = {"conditions": self._conditions(record, evicted(victim))}
+            assumed.assume(record, {"status": status, **({"spec": {"active": False}} if victim.ends else {})}, is_out)
 
     def _refusal(self, plan: Plan, decision: int) -> Act:
         """Say why it waits. One for which there is no place any more holds nothing: what it held is of no use."""
@@ -140,8 +148,16 @@ class QuotaEffects:
         assumed = AssumedObjects(self._context)
         if gives_up:
             none = {HOLD_ANNOTATION: None}
-            assumed.assume(self._known(plan.preemptor), {"metadata": {"annotations": none}}, _says(none))
+            assumed.assume(self._known(plan.preemptor), {"metadata": {"annotations": none}}, says(none))
         return Act((plan.preemptor,), work, assumed, again=gives_up)
+
+    def has_to_act(self, plan: Plan) -> bool:
+        """Whether a refusal does more than to give another reason: it gives the first one, gives up what was held,
+        tells of closed gates, or writes down a first attempt, because something counts from that."""
+        record, terms = self._find(plan.preemptor), plan.terms
+        if record is None or terms.counts_from_now or terms.gates:
+            return True
+        return HOLD_ANNOTATION in annotations_of(record) or not condition_of(record.data, "QuotaReserved")
 
     def _victim(self, victim: Victim, plan: Plan) -> HeldVictim | None:
         record, terms = self._find(victim.unit), plan.terms
@@ -155,7 +171,7 @@ class QuotaEffects:
             message=message,
             ends=victim.ends,
             reason=victim.reason.rule,
-            since=_since(record),
+            since=since(record),
         )
 
     async def evict(self, hold: Hold) -> None:
@@ -168,7 +184,7 @@ class QuotaEffects:
             record = self._find(victim.unit)
             if record is None or record.uid != victim.uid or not record.data.get("status", {}).get("admission"):
                 return
-            if victim.since != _since(record):
+            if victim.since != since(record):
                 return  # it has left and come back since: whoever it made way for then is not in need of it now
             if has_condition(record.data, "Evicted") and (
                 not victim.ends or record.data["spec"].get("active") is False
@@ -184,7 +200,7 @@ class QuotaEffects:
     async def _tell(self, record: Record, victim: HeldVictim, hold: Hold) -> None:
         if victim.ends:
             record = await self._patch(record, {"spec": {"active": False}})
-        changed = await self._write_status(record, {"conditions": self._conditions(record, _evicted(victim))})
+        changed = await self._write_status(record, {"conditions": self._conditions(record, evicted(victim))})
         self._context.log.told(hold, victim)
         self._counts.preempted(hold.preemptor, victim.reason)
         await self._context.event(changed, "Normal", "Preempted", victim.message, decision=hold.decision)
@@ -217,11 +233,11 @@ class QuotaEffects:
             return None
         conditions: dict[str, Said] = {
             "QuotaReserved": ("False", "Pending", message),
-            _BLOCKED: (str(gated), _GATED[gated], message),
+            BLOCKED: (str(gated), GATED[gated], message),
         }
         if first:
             conditions["Admitted"] = ("False", "NoReservation", message)
-        optional = () if gated else (_BLOCKED,)
+        optional = () if gated else (BLOCKED,)
         return await self._write_status(record, {"conditions": self._conditions(record, conditions, optional=optional)})
 
     async def let_go(self, record: Record) -> bool:
@@ -277,64 +293,3 @@ class QuotaEffects:
         changed = await self._store.patch(QUOTA_WORKLOADS, record.name, record.namespace, patch, uid=record.uid)
         self._context.absorb(changed)
         return changed
-
-
-_BLOCKED = "BlockedOnPreemptionGates"
-_OVER = ("Evicted", "Preempted", _BLOCKED)
-"""What is over once a workload is admitted again; one that never was evicted does not have them."""
-
-
-_GATED = {True: "PreemptionGated", False: "NotGated"}
-
-
-def _evicted(victim: HeldVictim) -> dict[str, Said]:
-    return {
-        "Evicted": ("True", "Preempted", victim.message),
-        "Preempted": ("True", victim.reason, victim.message),
-    }
-
-
-def asks(record: Record) -> bool:
-    """Whether it still asks for quota, now or when its back-off is over."""
-    finished = has_condition(record.data, "Finished")
-    return record.manifest.status.admission is None and record.manifest.spec.active and not finished
-
-
-def _has_quota(record: Record) -> bool:
-    return bool(record.data.get("status", {}).get("admission"))
-
-
-def _is_out(record: Record) -> bool:
-    """Whether it has been told to go, or has gone."""
-    return not _has_quota(record) or has_condition(record.data, "Evicted")
-
-
-def _says(said: Mapping[str, str | None]) -> Arrived:
-    return lambda record: all(annotations_of(record).get(key) == value for key, value in said.items())
-
-
-def path(queue: QuotaNode) -> str:
-    """A queue from the top of its cohort down: `/all/research/team-a`."""
-    return "".join(f"/{node.name}" for node in reversed([queue, *queue.path()]))
-
-
-def _admission(terms: Terms) -> dict[str, Any]:
-    return {"clusterQueue": terms.queue.name, "podSetAssignments": list(_assignments(terms))}
-
-
-def _assignments(terms: Terms) -> Iterator[dict[str, Any]]:
-    for group in terms.assignment.pod_sets:
-        placed = terms.placed.get(group.name)
-        yield {
-            "name": group.name,
-            "count": group.size,
-            "flavors": {resource: item.flavor for resource, item in group.flavors.items()},
-            "resourceUsage": {name: print_amount(name, units) for name, units in group.requests.items()},
-            **({"topologyAssignment": assignment_data(placed.levels, placed.domains)} if placed is not None else {}),
-        }
-
-
-def _since(record: Record) -> str:
-    """Since when it has its quota."""
-    found = condition_of(record.data, "QuotaReserved")
-    return str(found.get("lastTransitionTime", "")) if found.get("status") == "True" else ""

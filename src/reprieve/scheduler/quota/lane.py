@@ -39,6 +39,7 @@ class QuotaLane(Lane):
     """Wakes the cycle as quota is asked for and given back."""
 
     kinds = frozenset({"Quota"})
+    reads = frozenset({QUOTA_WORKLOADS.group})
 
     def __init__(self, services: Services) -> None:
         self._context = services.context
@@ -152,7 +153,11 @@ def _is(workload: QuotaWorkload, kind: str, status: str = "True") -> bool:
 
 def _on_node(pod: Record | None) -> str:
     """The node on which a pod takes room of its own."""
-    if pod is None or pod.manifest.finished or TAS_LABEL in pod.labels:
+    if pod is not None and TAS_LABEL in pod.labels:
+        return (
+            str(pod.manifest.status.phase) if pod.manifest.finished else ""
+        )  # its workload takes room for it until then
+    if pod is None or pod.manifest.finished:
         return ""
     return str(pod.manifest.spec.node_name)
 

@@ -51,7 +51,7 @@ class QueueCounts:
                 metric.remove_by_labels(dict(zip(self._labels, values, strict=True)))
 
 
-class Standing(NamedTuple):
+class ConditionsHeld(NamedTuple):
     """Which conditions of a workload hold, at a version."""
 
     version: int
@@ -80,7 +80,7 @@ class QuotaCounts:
         )
         self._cluster_queues = QueueCounts(registry, "kueue", ("cluster_queue",))
         self._local_queues = QueueCounts(registry, "kueue_local_queue", ("name", "namespace"))
-        self._known: dict[str, Standing] = {}
+        self._known: dict[str, ConditionsHeld] = {}
         """By uid."""
 
     def attempted(self, seconds: float, *, admitted: bool) -> None:
@@ -114,7 +114,7 @@ class QuotaCounts:
         conditions = record.manifest.status.conditions
         now = {kind: found for kind in _COUNTED if (found := find_condition(conditions, kind)) is not None}
         holds = frozenset(kind for kind, found in now.items() if found.status == "True")
-        self._known[record.uid] = Standing(record.version, holds)
+        self._known[record.uid] = ConditionsHeld(record.version, holds)
         for kind in holds - known.holds if known is not None else ():
             self._count(kind, now[kind], record, seen.old)
 

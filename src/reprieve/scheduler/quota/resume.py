@@ -3,7 +3,8 @@
 from reprieve.engine.holds import hold_of
 from reprieve.manifests.kinds import QUOTA_WORKLOADS
 from reprieve.scheduler.context import Context, annotations_of
-from reprieve.scheduler.quota.effects import QuotaEffects, asks
+from reprieve.scheduler.quota.effects import QuotaEffects
+from reprieve.scheduler.quota.statuses import asks
 
 
 async def resume(context: Context, effects: QuotaEffects) -> None:

@@ -7,17 +7,17 @@ done. A plan is put off as long as something is on its way for any workload that
 taken back, and the cycle is tried again after a back-off.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from math import inf
 
 from reprieve.engine.plan import Plan
-from reprieve.model.names import kind_of
+from reprieve.model.names import UnitName, kind_of
 from reprieve.policies.quota.claims import out_of_queues
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.policies.quota.refusals import Refusals
-from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.quota.workloads import WorkloadFacts, backs_off
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.scheduler.assuming import AssumedObjects, taking_back
 from reprieve.scheduler.lanes import Services
@@ -31,6 +31,7 @@ from reprieve.world import microseconds
 CYCLE = "Quota//cycle"
 """What stands in the scheduling queue for all quota workloads: their own queues say whose turn it is."""
 _SECOND = 1_000_000
+_ACTING = ("Fits", "Preempt")
 
 
 class AdmitWorkloads:
@@ -71,6 +72,10 @@ class AdmitWorkloads:
         if len(plans) < len(decided):
             known = Refusals()  # whoever was put off is not told yet, and has to be decided for again
         seconds = self._services.elapsed() - started
+        untold = self._untold(plans)
+        for unit in untold:
+            known.forget(unit)
+        plans = [plan for plan in plans if plan.preemptor not in untold]
         if decided and not self._services.shadow:
             self._counts.attempted(seconds, admitted=any(plan.outcome == "Fits" for plan in decided))
         numbers = [self._log.decided(plan, seconds, beside=len(plans) - 1) for plan in plans]
@@ -84,11 +89,11 @@ class AdmitWorkloads:
             self._queue.failed(CYCLE)
             return False
         self._known = known if not self._failed else self._known
-        if any(done):
+        if any(done) or untold:
             self._queue.done(CYCLE)
             return True
         if not self._services.shadow:
-            await self._tell_the_rest()
+            await self._tell_the_rest({plan.preemptor for plan in plans})
         self._queue.unschedulable(CYCLE, self._next_moment(plans))
         return False
 
@@ -100,6 +105,15 @@ class AdmitWorkloads:
         self._log.failed(kind_of(CYCLE))
         self._queue.failed(CYCLE, self._failures)
         return True
+
+    def _untold(self, plans: list[Plan]) -> set[UnitName]:
+        """Who is refused in a tree in which somebody is admitted or preempts: the next cycle comes at once and decides
+        for all of that tree anew, so that these reasons would be over before anybody has read them."""
+        acting = {plan.terms.queue.root for plan in plans if plan.outcome in _ACTING}
+        if self._services.shadow:
+            return set()
+        refused = (plan for plan in plans if plan.outcome not in _ACTING and plan.terms.queue.root in acting)
+        return {plan.preemptor for plan in refused if not self._effects.has_to_act(plan)}
 
     def _put_off(self, plan: Plan) -> bool:
         """Whether something is on its way for a workload that a plan is about; there is another cycle afterwards."""
@@ -154,17 +168,25 @@ class AdmitWorkloads:
             else:
                 del self._over[unit]
 
-    async def _tell_the_rest(self) -> None:
-        """Those who have no queue, or whose turn has not come, are told so: nobody waits without a reason."""
+    async def _tell_the_rest(self, decided: Collection[str]) -> None:
+        """Those who have no queue, or whose turn has not come, are told so: nobody waits without a reason, nor for one
+        that was true once."""
         quota = self._policy.quota
         told = [(facts.unit, self._no_queue(facts)) for facts in quota.stranded]
         for facts in (facts for queue in quota.waiting.values() for facts in queue):
-            if facts.queue is not None and not self._effects.has_said_why(facts.unit):
-                turn = loop.waits_for_its_turn(facts.unit, facts.queue.name)
-                told.append((facts.unit, turn if quota.takes(facts) else self._no_queue(facts)))
+            if not quota.takes(facts):
+                told.append((facts.unit, self._no_queue(facts)))
+            elif facts.queue is not None and facts.unit not in decided and self._has_had_no_turn(facts):
+                told.append((facts.unit, loop.waits_for_its_turn(facts.unit, facts.queue.name)))
         for unit, message in told:
             if not self._writes.busy(unit) and self._effects.is_news(unit, message):
                 await self._write(unit, partial(self._effects.say_pending, unit, message))
+
+    def _has_had_no_turn(self, facts: WorkloadFacts) -> bool:
+        """Whether nothing has been decided about it since anything changed; who is queued again later was told so."""
+        if not self._effects.has_said_why(facts.unit):
+            return True
+        return not backs_off(facts, self._policy.quota.now) and not self.is_inadmissible(facts)
 
     async def _write(self, unit: str, write: Callable[[], Awaitable[object]]) -> None:
         """One write that no plan asks for."""

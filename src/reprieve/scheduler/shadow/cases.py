@@ -8,7 +8,7 @@ from reprieve.engine.plan import Plan
 from reprieve.engine.steps import TIE_BREAK
 from reprieve.model.names import parts_of
 from reprieve.policies.entry import Preemptor
-from reprieve.scheduler.history.comparisons import UNCLEAR, Answer, Comparison
+from reprieve.scheduler.history.comparisons import UNCLEAR, Answer, ShadowComparison
 from reprieve.stores.records import Record
 from reprieve.texts.reasons import chosen
 from reprieve.world import World
@@ -18,7 +18,7 @@ _BY_VICTIMS = ("other_victims", "equal_victims", "not_preempted", "preempted")
 
 
 @dataclass
-class Mark:
+class ForeignVictim:
     """A victim of another scheduler."""
 
     before: Record
@@ -38,7 +38,7 @@ class Mark:
         return self.before.unit
 
 
-class Case:
+class ShadowCase:
     """Results, by what the other one did:
 
     - with victims: `agreed`; `equal_node`, another node that costs the same; `equal_victims`, others of the same node
@@ -98,15 +98,15 @@ class Case:
     def waits_on(self, node: str) -> bool:
         return node in self.promised
 
-    def may_have(self, mark: Mark) -> bool:
+    def may_have(self, mark: ForeignVictim) -> bool:
         """Whether a victim can be this unit's."""
         return self.waits_on(mark.node) and mark.priority < self._priority and mark.unit not in self.members
 
-    def may_be_of_this_decision(self, mark: Mark) -> bool:
+    def may_be_of_this_decision(self, mark: ForeignVictim) -> bool:
         """Who came later than the decision was made must go because of another one. A group may wait on many nodes."""
         return not self.is_alone or (mark.unit in self._there and not (self.again and mark.at < self.began))
 
-    def compared(self, marks: Iterable[Mark]) -> Comparison:
+    def compared(self, marks: Iterable[ForeignVictim]) -> ShadowComparison:
         """`marks`: the victims that are this unit's."""
         plan, victims = self._plan, {mark.unit for mark in marks}
         sentences = [plan.message, *([chosen(plan.domain, plan.criterion)] if plan.outcome == "Preempt" else [])]
@@ -115,7 +115,7 @@ class Case:
         result = self._result(victims, self._leaving | self.elsewhere)
         if self.contested and self.doubted and result in _BY_VICTIMS:
             result = UNCLEAR
-        return Comparison(self.unit, plan.policy, result, own, Answer(self.nodes, sorted(victims)))
+        return ShadowComparison(self.unit, plan.policy, result, own, Answer(self.nodes, sorted(victims)))
 
     def _result(self, victims: set[str], anyway: set[str]) -> str:
         """`anyway`: who leaves whatever is decided here."""

@@ -34,10 +34,10 @@ from reprieve.policies.entry import Asked, NothingToDecide
 from reprieve.policies.pod import PodEntry
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.history import History
-from reprieve.scheduler.history.comparisons import LATE, Answer, Comparison
+from reprieve.scheduler.history.comparisons import LATE, Answer, ShadowComparison
 from reprieve.scheduler.metrics import Metrics
 from reprieve.scheduler.mirror import Seen
-from reprieve.scheduler.shadow.cases import Case, Mark
+from reprieve.scheduler.shadow.cases import ForeignVictim, ShadowCase
 from reprieve.scheduler.shadow.told import ToldVictims
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
@@ -70,9 +70,9 @@ class Observer:
         self._metrics = metrics
         self._clock = clock
         self._elapsed = elapsed
-        self._cases: list[Case] = []
+        self._cases: list[ShadowCase] = []
         """Those that are not closed yet; of one unit, the oldest first."""
-        self._marks: dict[Key, Mark] = {}
+        self._marks: dict[Key, ForeignVictim] = {}
         """Victims of cases that are not closed yet, or of nobody who is known."""
         self._told = ToldVictims()
         self._began = False
@@ -130,12 +130,12 @@ class Observer:
         facts = self._world.pods.get(new.key)
         if old is None or facts is None or not facts.node:
             return
-        mark = self._marks[new.key] = Mark(old, new, facts.priority, self._elapsed())
+        mark = self._marks[new.key] = ForeignVictim(old, new, facts.priority, self._elapsed())
         self._decide_again(mark)
         for case in self._cases_with(mark):
             case.last = mark.at
 
-    def _decide_again(self, mark: Mark) -> None:
+    def _decide_again(self, mark: ForeignVictim) -> None:
         """Where a unit had chosen this node before the victim came there, it has decided once more."""
         earlier = [case for case in self._cases if case.may_have(mark) and not case.may_be_of_this_decision(mark)]
         for unit in {case.unit for case in earlier} - {case.unit for case in self._cases_with(mark)}:
@@ -169,17 +169,17 @@ class Observer:
         if known is not None and known.needs_nobody:
             self._close(known)
 
-    def _case_of(self, pod: str) -> Case | None:
+    def _case_of(self, pod: str) -> ShadowCase | None:
         return next((case for case in reversed(self._cases) if pod in case.members), None)
 
     def _is_late(self, pod: Record) -> None:
         nothing = Answer()
         placed = Answer({pod.unit: _place(pod.manifest)})
-        self._keep(Comparison(pod.unit, PodEntry.name, LATE, nothing, placed))
+        self._keep(ShadowComparison(pod.unit, PodEntry.name, LATE, nothing, placed))
 
     # Cases
 
-    def _open(self, pod: NameParts, place: str, *, bound: bool, again: bool = False) -> Case | None:
+    def _open(self, pod: NameParts, place: str, *, bound: bool, again: bool = False) -> ShadowCase | None:
         with self._without(self._marks_of_nobody(place)):
             try:
                 preemptor = self._policies.find(Asked("Pod", pod.namespace, pod.name))
@@ -190,20 +190,20 @@ class Observer:
             plan = self._policies.decide(preemptor, microseconds(self._clock()))
             if again and plan.outcome == "Wait":
                 return None  # it waits for those who have been told, and so does the other one
-            case = Case(preemptor, plan, self._policies.nodes, self._elapsed(), place=place, again=again)
+            case = ShadowCase(preemptor, plan, self._policies.nodes, self._elapsed(), place=place, again=again)
         if not again:
             self._contest(case, place)
         self._cases.append(case)
         case.place(unit_name(*pod), place, self._elapsed(), bound=bound)
         return case
 
-    def _contest(self, case: Case, place: str) -> None:
+    def _contest(self, case: ShadowCase, place: str) -> None:
         """Victims there may be those of another unit."""
         for other in self._cases:
             if other.unit != case.unit and other.waits_on(place) and case.began - other.began <= 2 * _NEAR_SECONDS:
                 case.contested = other.contested = True
 
-    def _cases_with(self, mark: Mark) -> list[Case]:
+    def _cases_with(self, mark: ForeignVictim) -> list[ShadowCase]:
         """Whose victim it is, as far as can be told now: of one unit, or of several that have said so."""
         near = [case for case in self._cases if case.waits_on(mark.node) and case.may_be_of_this_decision(mark)]
         near.sort(key=lambda case: _apart(case, mark))
@@ -212,7 +212,7 @@ class Observer:
             return list({case.unit: case for case in reversed(found)}.values())
         return [case for case in near if case.may_have(mark) and _apart(case, mark) <= _NEAR_SECONDS][:1]
 
-    def _marks_of_nobody(self, place: str) -> list[Mark]:
+    def _marks_of_nobody(self, place: str) -> list[ForeignVictim]:
         """Those that may be for a unit that is nominated to a place right now, or for one of which nothing is known."""
         now = self._elapsed()
         owned = {key: self._cases_with(mark) for key, mark in self._marks.items()}
@@ -222,10 +222,10 @@ class Observer:
             if all(mark.node == place and now - mark.at < _apart(case, mark) for case in owned[key])
         ]
 
-    def _counts(self, mark: Mark, now: float) -> bool:
+    def _counts(self, mark: ForeignVictim, now: float) -> bool:
         return now - mark.at <= _NEAR_SECONDS or bool(self._cases_with(mark))
 
-    def _close(self, case: Case) -> None:
+    def _close(self, case: ShadowCase) -> None:
         owned = {key: self._cases_with(mark) for key, mark in self._marks.items()}
         marks = [self._marks[key] for key, cases in owned.items() if case in cases]
         self._share()
@@ -245,18 +245,18 @@ class Observer:
                 if not case.uids.issuperset(said):
                     case.elsewhere.add(mark.unit)
 
-    def _doubt(self, case: Case) -> None:
+    def _doubt(self, case: ShadowCase) -> None:
         """Where a victim's preemptor is guessed, it may be any of those that have been nominated to its node."""
         guessed = {mark.node for mark in self._marks.values() if not self._told.preemptors(mark.before)}
         for other in self._cases if any(map(case.waits_on, guessed)) else ():
             other.doubted |= other is case or any(node in guessed and case.waits_on(node) for node in other.promised)
 
-    def _keep(self, made: Comparison) -> None:
+    def _keep(self, made: ShadowComparison) -> None:
         self._metrics.compared(made.policy, made.result)
         self._history.compared(made)
 
     @contextmanager
-    def _without(self, marks: list[Mark]) -> Iterator[None]:
+    def _without(self, marks: list[ForeignVictim]) -> Iterator[None]:
         """The world as it was before these were marked."""
         for mark in marks:
             self._world.put(mark.before.manifest)
@@ -270,7 +270,7 @@ class Observer:
                     self._world.delete(Pod, mark.before.name, mark.before.namespace)
 
 
-def _apart(case: Case, mark: Mark) -> float:
+def _apart(case: ShadowCase, mark: ForeignVictim) -> float:
     """Seconds between a nomination and a mark."""
     return abs(case.began - mark.at)
 

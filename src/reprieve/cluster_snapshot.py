@@ -3,12 +3,13 @@ nothing installed there.
 
 1. All kinds are listed at once. They are as many moments as there are kinds, some milliseconds apart.
 2. A kind that the server does not have, or that we may not list, has no objects here; which ones these are is told.
-   Without pods and nodes nothing can be said, so that having no right to them is an error.
+   Without pods and nodes nothing can be said, so that having no right to them is an error. Nor has one that Kubernetes
+   itself does not have, and that cannot be given now, because whoever converts or serves it is not there.
 3. Nothing is ever written: what is opened here can only read.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reprieve.manifests.identity import DEFAULT_NAMESPACE
@@ -25,7 +26,7 @@ from reprieve.stores.api.selectors import select
 from reprieve.stores.errors import Forbidden, StoreError, Unauthorized
 from reprieve.stores.kubernetes.access import Access, open_access
 from reprieve.stores.kubernetes.rate_limit import RateLimit
-from reprieve.stores.records import Record
+from reprieve.stores.records import Listing, Record
 from reprieve.texts import clusters as texts
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Snapshot(NamedTuple):
     """Kinds that the server does not have."""
     forbidden: tuple[Resource, ...]
     """Kinds that we may not list."""
+    broken: tuple[tuple[Resource, str], ...] = ()
+    """Kinds of others that cannot be given now, and why."""
 
     def all(self, resource: Resource) -> list[Record]:
         return [record for record in self.records if record.resource == resource]
@@ -92,11 +95,26 @@ async def _read(store: "KubernetesStore", access: Access, resources: list[Resour
     versions = {resource: await store.discovery.api_version(resource) for resource in resources}
     served = [resource for resource, version in versions.items() if version is not None]
     asked = [(each, fields) for each in served for fields in _ONLY.get(each, ("",))]
-    listings = await asyncio.gather(*(store.list(each, fields=fields) for each, fields in asked))
-    records = [record for listing in listings for record in listing.records]
+    found = await _all(*(store.list(each, fields=fields) for each, fields in asked))
+    broken: dict[Resource, str] = {}
+    records: list[Record] = []
+    for (resource, _), answer in zip(asked, found, strict=True):
+        if isinstance(answer, Listing):
+            records += answer.records
+        elif resource.custom and isinstance(answer, StoreError):
+            broken[resource] = answer.message
+        else:
+            raise answer
     absent = tuple(resource for resource in resources if versions[resource] is None)
     forbidden = tuple(each for each in served if each in store.forbidden)
-    return Snapshot(access.context, access.namespace or DEFAULT_NAMESPACE, records, absent, forbidden)
+    namespace = access.namespace or DEFAULT_NAMESPACE
+    return Snapshot(access.context, namespace, records, absent, forbidden, tuple(broken.items()))
+
+
+async def _all(*asked: Coroutine[Any, Any, Listing]) -> list[Listing | BaseException]:
+    """Every answer and every refusal, once all of them are there: a connection that is given up while it is being made
+    stays open after the session was closed."""
+    return await asyncio.gather(*asked, return_exceptions=True)
 
 
 def _why(access: Access, error: StoreError) -> str:

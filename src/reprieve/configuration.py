@@ -116,6 +116,14 @@ class LogSettings(Model):
     """All together; the oldest are dropped first."""
 
 
+class StoreSettings(Model):
+    """How `reprieve up` keeps objects."""
+
+    synchronous: Literal["Normal", "Full"] = "Normal"
+    """Normal: what is acknowledged outlives a crash of the program, however it ends; a loss of power may take back the
+    last moments. Full: it outlives that, too, and each write waits for the disk."""
+
+
 class Settings(Model):
     """The configuration file: every setting has a default."""
 
@@ -127,6 +135,14 @@ class Settings(Model):
     policies: tuple[str, ...] | None = None
     """Which policies decide; None: all that there are."""
     scoring: Literal["LeastAllocated", "MostAllocated"] = "LeastAllocated"
+    search: Literal["Best", "Design"] | None = None
+    """Design: who makes way is whom the design's own search finds. Best: from there it is looked for less, by the same
+    rules and criteria. Where nobody says it, `Best`; but quota that goes by KEP-83 as written goes by its order."""
+    search_steps: Count = 4000
+    """How far it is looked for less, in steps of the search: the same world gives the same plan, however fast it is."""
+    lost_work: Literal["Runtime", "Annotations"] = "Runtime"
+    """What counts as lost work. Annotations: also what pods, groups, workloads and bindings say of it themselves: when
+    they last saved it, what an interruption costs."""
     validate: bool = False
     """Check after every search that the ledger is what it was before."""
     feature_gates: dict[str, bool] = {}
@@ -136,6 +152,12 @@ class Settings(Model):
     queues: QueueSettings = QueueSettings()
     wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
     logs: LogSettings = LogSettings()
+    store: StoreSettings = StoreSettings()
+
+    @property
+    def asks_for_lost_work(self) -> bool:
+        """Whether it counts what is said of it."""
+        return self.lost_work == "Annotations"
 
     def gate(self, name: str) -> bool:
         return is_on(name, self.feature_gates)

@@ -20,7 +20,7 @@ from reprieve.manifests.kinds import PODS
 from reprieve.manifests.loaded import Loaded
 from reprieve.model.backoff import Backoff
 from reprieve.model.clock import Clock
-from reprieve.planning.change import Change
+from reprieve.planning.change import ProposedChange
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner
 from reprieve.planning.queue_figures import survey_queues
@@ -41,6 +41,9 @@ _log = logging.getLogger(__name__)
 _BACK_OFF = Backoff(first=1.0, longest=30.0)
 _LONG_RUN = 60.0
 _RARELY = 50_000
+_MANY = 10_000
+_OFTEN = 0.05
+"""Seconds between two looks at what has been loaded."""
 
 
 class PlanePart(Protocol):
@@ -155,7 +158,7 @@ class ControlPlane:
     def planner(self, loaded: Loaded, now: datetime) -> Planner:
         return Planner(loaded, self.settings, now, names=self._names)
 
-    def compare(self, loaded: Loaded, change: Change, now: datetime) -> Comparison:
+    def compare(self, loaded: Loaded, change: ProposedChange, now: datetime) -> Comparison:
         return what_if(loaded, change, self.settings, now, names=self._names)
 
     def queues(self) -> YunikornAnswers | None:
@@ -187,11 +190,26 @@ class ControlPlane:
 
 
 def calm_garbage_collection() -> None:
-    """For a process that is a control plane and nothing else: what was loaded at the start stays, so it is not looked
-    through again and again, and what comes later seldom; each look would hold up whoever waits for a decision."""
+    """For a process that is a control plane and nothing else: what has been loaded stays, so it is not looked through
+    again, and what comes later seldom; each look holds up whoever waits for a decision."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_RARELY, 50, 100)
+
+
+async def load_calmly(plane: ControlPlane) -> None:
+    """The same while a control plane starts, again and again until it is ready: a look at all that a large store
+    holds would take long, so it is looked through as it is loaded, a little at a time."""
+    while not plane.ready:
+        if _much_is_new(*gc.get_count()):
+            calm_garbage_collection()
+        await asyncio.sleep(_OFTEN)
+    calm_garbage_collection()
+
+
+def _much_is_new(young: int, *survived: int) -> bool:
+    """Whether a look is worth it, by what garbage collection itself has counted since the last one."""
+    return young > _MANY or any(survived)
 
 
 async def _keep_running(run: Callable[[], Any]) -> None:

@@ -25,7 +25,8 @@ def open_plane(
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     with ExitStack() as opened:
-        store = EmbeddedStore.open(_file(directory, STORE_FILE), clock, seed=seed)
+        durable = settings.store.synchronous == "Full"
+        store = EmbeddedStore.open(_file(directory, STORE_FILE), clock, seed=seed, durable=durable)
         opened.callback(store.close)
         history = History(_file(directory, HISTORY_FILE), clock)
         opened.callback(history.close)

@@ -59,10 +59,13 @@ GATES: dict[str, Gate] = {
         "A head whose victims an earlier head of its cycle has claimed looks for others at once.",
     ),
     "TopologyAwareScheduling": Gate(
-        "beta", False, "Kueue's placement by topology; not part of Reprieve, so it stays off.", locked=True
+        "beta", False, "Kueue's placement by topology; here it needs no gate, so this one stays off.", locked=True
     ),
     "TASRecomputeAssignmentWithinSchedulingCycle": Gate(
-        "beta", False, "A part of Kueue's placement by topology; not part of Reprieve, so it stays off.", locked=True
+        "beta",
+        False,
+        "A part of Kueue's placement by topology; here it needs no gate, so this one stays off.",
+        locked=True,
     ),
 }
 ALL_OF: dict[str, Stage] = {"AllAlpha": "alpha", "AllBeta": "beta"}

@@ -22,12 +22,14 @@ from reprieve.manifests.kinds import (
     resource_of,
     written_name,
 )
+from reprieve.manifests.kueue import QUEUE_NAME_LABEL
 from reprieve.manifests.loaded import Loaded
 from reprieve.manifests.loading import load_objects, load_stored
 from reprieve.manifests.problems import Origin
 from reprieve.planning.planner import usable
 from reprieve.policies.federation.propagation_policies import select_policy
 from reprieve.policies.federation.templates import make_binding
+from reprieve.policies.quota.pods_in_queues import workload_of
 from reprieve.scheduler.queues.configuration import in_force
 from reprieve.stores.records import Record
 from reprieve.world import World
@@ -60,6 +62,8 @@ def hypothetical(records: Sequence[Record], manifests: Sequence[Data], settings:
     given = _given(manifests, made)
     given.entries += _bindings(federation, federated, settings)
     units = {*(entry.unit for entry in given.entries), *(record.unit for record in there)}
+    queued = (one for one in owners if one.resource == PODS and one.labels.get(QUEUE_NAME_LABEL))
+    units |= {workload_of(pod.namespace, pod.name, pod.labels) for pod in queued}
     return Hypothesis(with_given(records, given), frozenset(units))
 
 

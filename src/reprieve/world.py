@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from reprieve.manifests.karmada import PropagationPolicy
 from reprieve.manifests.kueue import QuotaWorkload
 from reprieve.manifests.meta import Manifest, PreemptionPolicy, find_condition
-from reprieve.manifests.pods import Pod, pod_slots
+from reprieve.manifests.pods import Pod
 from reprieve.manifests.priorities import PriorityClasses
 from reprieve.manifests.propagation import selected_by
+from reprieve.manifests.resizing import slots_held
 from reprieve.manifests.scheduling import PriorityClass
 from reprieve.model.names import Key, unit_name
 from reprieve.model.resources import Resources
@@ -56,7 +57,7 @@ class PodFacts:
         self.unit = unit_name("Pod", *self.key)
         self.priority = resolved.value
         self.preemption_policy: PreemptionPolicy = resolved.preemption_policy
-        self.requests: Resources = pod_slots(pod.spec)
+        self.requests: Resources = slots_held(pod)
         self.node = "" if pod.finished else pod.spec.node_name
         # Who leaves will never take the place it was promised: nobody keeps it free for it.
         waits = not (pod.finished or pod.terminating or pod.spec.node_name)

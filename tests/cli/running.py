@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import httpx
+
 from reprieve.cli import main
+from reprieve.client.connection import Client
 from tests.cli.command import REPRIEVE, environment
 
 PATIENCE = 60.0
@@ -96,6 +99,17 @@ class Running:
             return str(json.loads(file.read_text())["url"]) if file.exists() else ""
 
         return str(until(address))
+
+    def token(self) -> str:
+        """What it wants of everybody who asks."""
+        return (self.directory / "token").read_text().strip()
+
+    def client(self) -> Client:
+        return Client(self.wait_for_address(), self.token())
+
+    def http(self, **options: Any) -> httpx.Client:
+        headers = {"authorization": f"Bearer {self.token()}", "content-type": "application/json"}
+        return httpx.Client(base_url=self.wait_for_address(), headers=headers, timeout=PATIENCE, **options)
 
     def run(self, *arguments: str, stdin: str = "", cwd: Path | None = None, **more: str) -> Done:
         """A command that finds this control plane by itself."""

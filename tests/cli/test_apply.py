@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from reprieve.client.connection import Client
 from reprieve.manifests.kinds import CONFIG_MAPS
 from tests.builders.pods import pod, to_yaml
 from tests.cli.running import HOLLOW, Running, running
@@ -41,7 +40,7 @@ def test_it_is_created_then_unchanged_then_configured(plane: Running) -> None:
 
 def test_what_the_file_no_longer_says_goes_and_what_others_set_stays(plane: Running) -> None:
     apply(plane, config("b", labels={"team": "one", "app": "x"}, kept="1", dropped="1"))
-    with Client(plane.wait_for_address()) as client:
+    with plane.client() as client:
         client.patch(CONFIG_MAPS, "b", "default", {"data": {"theirs": "1"}})
     assert apply(plane, config("b", labels={"app": "x"}, kept="1")) == ["configmap/b configured"]
     found = plane.get("cm", "b")
@@ -159,7 +158,7 @@ def test_kubectl_goes_on_where_it_left_off(plane: Running, tmp_path: Path) -> No
     apply(plane, config("shared", a="1", b="1"))
     file = tmp_path / "shared.yaml"
     file.write_text(to_yaml(config("shared", a="1", c="1")))
-    command = ["kubectl", "--server", plane.wait_for_address(), "--kubeconfig", "/dev/null", "apply"]
+    command = ["kubectl", "--kubeconfig", str(plane.directory / "kubeconfig"), "apply"]
     done = subprocess.run([*command, "-f", str(file)], capture_output=True, text=True, check=False)
     assert done.stdout == "configmap/shared configured\n", done.stderr
     assert plane.get("cm", "shared")["data"] == {"a": "1", "c": "1"}

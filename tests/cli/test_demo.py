@@ -231,7 +231,7 @@ def test_a_terminal_also_shows_a_table_of_who_runs_leaves_and_waits() -> None:
         assert find(lines, r"│ rack-3 +│ 4 of 4 cpu +│ +│ tuning-\w+ +│")
         assert find(lines, r"│ demo-research +│ 8 of 4 cpu +│ Job \w+ +│ Job \w+ +│")
         assert find(lines, r"│ root.insights +│ 8 of 2 cpu +│ trends-.*│ trends-.*│")
-        assert find(lines, r"│ dublin +│ 8 of 8 cpu +│ .*Deployment \w+.*│ Deployment \w+ ×3 +│")
+        assert find(lines, r"│ oslo +│ 8 of 8 cpu +│ .*Deployment \w+.*│ Deployment \w+ ×2 +│")
         assert find(lines, "To try in another terminal")
 
     live(story)

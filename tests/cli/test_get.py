@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -105,6 +106,16 @@ def test_nothing_found_is_said_beside_the_answer(plane: Running) -> None:
     assert (done.stdout, done.stderr) == ("", "No resources found in default namespace.\n")
     assert plane.ok("get", "jobs", "-A").stderr == "No resources found.\n"
     assert plane.ok("get", "clusters").stderr == "No resources found.\n"
+
+
+def test_a_path_is_answered_as_it_is(plane: Running) -> None:
+    """kubectl's own `get --raw` drops the part of the address in which the token is."""
+    found = json.loads(plane.ok("get", "--raw", "/api/v1/namespaces/default/pods?limit=1").stdout)
+    assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
+    pending = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/none/pendingworkloads"
+    assert plane.run("get", "--raw", pending).code == 1
+    for words in ([], ["pods", "--raw", "/api"], ["--raw", "api"]):
+        assert plane.run("get", *words).code == 2
 
 
 def test_one_that_is_missing_does_not_hide_the_others(plane: Running) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.builders.pods import Dict, pod, to_yaml
@@ -149,7 +148,7 @@ def test_submit_says_which_queues_there_are(plane: Running, name: str, error: st
 
 @pytest.fixture
 def ask(plane: Running) -> Any:
-    with httpx.Client(base_url=plane.wait_for_address()) as http:
+    with plane.http() as http:
         yield lambda path: http.get(f"/ws/v1/{path}").json()
 
 

@@ -12,6 +12,7 @@ TELL = "echo started; trap 'echo stopped; exit 1' TERM; while :; do sleep 0.1; d
 
 
 def cpus(plane: Running) -> str:
+    plane.wait_for_address()
     (node,) = until(lambda: plane.get("nodes")["items"])
     return str(node["status"]["allocatable"]["cpu"])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders.pods import node, pod, to_yaml
+from tests.builders.pods import budget, node, pod, to_yaml
 from tests.cli.command import reprieve
 from tests.paths import CONFORMANCE as SHARED
 from tests.paths import EXAMPLES
@@ -44,6 +44,28 @@ def test_one_that_fails_says_where_and_how(tmp_path: Path) -> None:
         "  outcome: want Fits, got Preempt\n"
         "  victims: unexpected Pod/default/low\n"
         "1 passed, 1 failed\n"
+    )
+
+
+def test_settings_lie_under_those_of_each_case(tmp_path: Path) -> None:
+    objects = [*GOOD["objects"], budget("low", {"app": "low"}, allowed=0)]
+    objects[1] = pod("low", cpu="1", node="n1", priority=1, labels={"app": "low"})
+    respected = {**GOOD, "objects": objects, "expect": {"outcome": "Unschedulable"}}
+    broken = {**GOOD, "case": "own", "objects": objects, "config": {"pdb": "BestEffort"}}
+    (tmp_path / "a.yaml").write_text(to_yaml(respected, broken))
+    (tmp_path / "settings.yaml").write_text("pdb: Respect")
+    done = reprieve("test", "--config", "settings.yaml", "a.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "2 passed, 0 failed\n")
+    assert reprieve("test", "a.yaml", cwd=tmp_path).returncode == 1
+
+
+def test_settings_that_are_wrong_are_told_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(to_yaml(GOOD, BAD))
+    (tmp_path / "settings.yaml").write_text("search: Worst")
+    done = reprieve("test", "--config", "settings.yaml", "a.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        'error: settings.yaml: $.search: found "Worst"; allowed: Best, Design\n',
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 import reprieve as library
@@ -96,7 +95,7 @@ def test_a_live_plan_warns_of_what_it_is_asked_about(plane: Running, world: Path
 
 
 def test_the_server_warns_unless_it_is_asked_not_to(plane: Running) -> None:
-    with httpx.Client(base_url=plane.wait_for_address(), params={"dryRun": "All"}) as http:
+    with plane.http(params={"dryRun": "All"}) as http:
         pods = "/api/v1/namespaces/default/pods"
         assert "priorityClasName" in http.post(pods, json=MISSPELT).headers["warning"]
         assert "warning" not in http.post(pods, json=MISSPELT, params={"fieldValidation": "Ignore"}).headers

@@ -15,7 +15,6 @@ import tomllib
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.builders.pods import pod, to_yaml
@@ -32,10 +31,12 @@ def test_it_says_where_it_is_what_it_keeps_and_how_to_stop_it(tmp_path: Path) ->
             f"Reprieve listens on {url}",
             f"data in {plane.directory}",
             "2 hollow nodes, hollow-1 to hollow-2: 4 CPU, 8Gi memory each",
+            f"for kubectl: export KUBECONFIG={plane.directory / 'kubeconfig'}",
             "Ctrl-C stops it; what is stored stays.",
         ]
         left = json.loads((plane.directory / "server.json").read_text())
-        assert left == {"url": url, "pid": plane.process.pid, "data": str(plane.directory), "tokenFile": ""}
+        token = str(plane.directory / "token")
+        assert left == {"url": url, "pid": plane.process.pid, "data": str(plane.directory), "tokenFile": token}
         assert (plane.home / "reprieve" / "server.json").stat().st_mode & 0o777 == 0o600
         assert plane.stop(signal.SIGINT) == 0
         assert plane.output.read_text().splitlines()[-2:] == ["Stopping ...", "Stopped."]
@@ -104,7 +105,8 @@ def test_a_token_is_wanted_from_everybody(tmp_path: Path) -> None:
     with running(tmp_path, *HOLLOW, "--token-file", str(secret)) as plane:
         url = plane.wait_for_address()
         assert plane.ok("get", "nodes", "-o", "name").lines == ["node/hollow-1", "node/hollow-2"]
-        refused = plane.run("get", "nodes", "--server", url)
+        assert plane.ok("get", "nodes", "--server", url)
+        refused = call("get", "nodes", "--server", url, XDG_DATA_HOME=str(tmp_path / "of-another-user"))
         assert (refused.code, refused.stdout) == (1, "")
         assert refused.stderr.startswith("error: a token is needed")
         assert plane.run("get", "nodes", "--server", url, "--token", "wrong").code == 1
@@ -112,15 +114,28 @@ def test_a_token_is_wanted_from_everybody(tmp_path: Path) -> None:
         assert plane.ok("get", "nodes", REPRIEVE_SERVER=url, REPRIEVE_TOKEN="correct-horse")  # noqa: S106
 
 
+def test_what_a_killed_one_left_of_its_kubeconfig_goes_at_the_next_start(tmp_path: Path) -> None:
+    with running(tmp_path, *HOLLOW) as first:
+        gone = first.process.pid
+        first.process.kill()
+        first.process.wait()
+    left, other = (tmp_path / "data" / f".{name}.{gone}.new" for name in ("kubeconfig", "notes"))
+    for file in (left, other):
+        file.write_text("secret")
+    with running(tmp_path, *HOLLOW):
+        until(lambda: not left.exists())
+    assert other.exists()
+
+
 def test_a_second_one_leaves_the_first_where_commands_find_it(tmp_path: Path) -> None:
     with running(tmp_path, *HOLLOW) as first:
         command = [*REPRIEVE, "up", "--data", str(tmp_path / "other"), "--port", "0", *HOLLOW]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=first.environment()) as other:
             assert other.stdout is not None
-            said = [other.stdout.readline() for _ in range(4)]
+            said = [other.stdout.readline() for _ in range(5)]
             other.send_signal(signal.SIGTERM)
             other.stdout.read()
-        assert said[3].startswith(f"other commands find {first.wait_for_address()} by default; for this one say")
+        assert said[4].startswith(f"other commands find {first.wait_for_address()} by default; for this one say")
         assert first.ok("get", "nodes", "-o", "name").lines == ["node/hollow-1", "node/hollow-2"]
 
 
@@ -151,7 +166,10 @@ def test_a_port_in_use_is_told(tmp_path: Path) -> None:
         (("--config", "missing.yaml"), "error: missing.yaml: cannot be read"),
         (("--config", "bad.yaml"), "error: bad.yaml: $.pbd: unknown field"),
         (("--feature-gates", "Nope=true"), "unknown feature gate"),
-        (("--host", "0.0.0.0"), "error: this address can be reached from other machines: a token is required"),  # noqa: S104
+        (
+            ("--host", "0.0.0.0", "--insecure-no-token"),  # noqa: S104
+            "error: this address can be reached from other machines: a token is required",
+        ),
         (("--node-cpu", "many"), "error: --node-cpu: 'many': not a quantity"),
         (("-f", "missing.yaml"), "error: missing.yaml: no such file or directory"),
         (("--token-file", "empty"), "error: --token-file: 'empty' cannot be used"),
@@ -267,8 +285,9 @@ def test_it_prints_which_feature_gates_are_on_and_off(tmp_path: Path) -> None:
         assert {"CompositePodGroup", "PriorityBasedScheduling", "PartialAdmission"} <= set(on[1].split(", "))
         assert {"GenericWorkload", "PriorityBoost"} <= set(off[1].split(", "))
         assert "(--feature-gates NAME=true turns one on)" in said
-        metrics = plane.wait_for_address() + "/metrics"
-        assert 'kubernetes_feature_enabled{name="GenericWorkload",stage="BETA"} 0.0' in httpx.get(metrics).text
+        with plane.http() as http:
+            figures = http.get("/metrics").text
+        assert 'kubernetes_feature_enabled{name="GenericWorkload",stage="BETA"} 0.0' in figures
 
 
 def test_a_plan_of_the_server_goes_by_its_own_gates(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from reprieve.engine.claims import (
     ClusterShort,
     FlavorMissing,
     FlavorUnsuited,
+    GroupDisagrees,
+    GroupIncomplete,
+    GroupTooVaried,
     GuaranteeUsed,
     InReach,
     Insufficient,
@@ -23,7 +26,7 @@ from reprieve.engine.claims import (
     NoGuarantee,
     NoNodes,
     NotCovered,
-    NotReached,
+    NotReachable,
     NotTogether,
     Protected,
     QueueMissing,
@@ -36,6 +39,7 @@ from reprieve.engine.claims import (
     TopologyUnsuited,
     WorkloadsStay,
 )
+from reprieve.engine.queue_claims import AtLimit
 from reprieve.model.names import UnitName
 
 P = "Pod/default/p"
@@ -73,11 +77,11 @@ ON_NODES: list[tuple[list[Claim], str]] = [
         "(2 are of equal priority, 1 tolerates it until 2026-01-01T12:30:00Z)",
     ),
     (
-        [NotReached(nodes=2, why="Cordoned"), HUGE],
+        [NotReachable(nodes=2, why="Cordoned"), HUGE],
         "of 5 nodes, 2 are cordoned; 3 are too small (the largest, vm, has 2 of the 64 cpu needed)",
     ),
-    ([NotReached(nodes=1, why="Cordoned")], "the only node is cordoned"),
-    ([NotReached(nodes=2, why="Taint")], "all 2 nodes are tainted, and the pod does not tolerate it"),
+    ([NotReachable(nodes=1, why="Cordoned")], "the only node is cordoned"),
+    ([NotReachable(nodes=2, why="Taint")], "all 2 nodes are tainted, and the pod does not tolerate it"),
 ]
 ONE_NODE: list[tuple[Claim, str]] = [
     (
@@ -113,6 +117,16 @@ ONE_NODE: list[tuple[Claim, str]] = [
         "root.a would be left below its guarantee (law 2)",
     ),
     (
+        NotTogether(rule="OneSide"),
+        "is not to be freed: the pods there that may be preempted may not all go: "
+        "victims are from inside the queue whose guarantee is claimed or from outside, never both (law 4)",
+    ),
+    (
+        NotTogether(rule="AboveGuarantee", queue="root.a"),
+        "is not to be freed: without the pods that would have to go, "
+        "root.a would still not have enough left of its guarantee (law 4)",
+    ),
+    (
         ClusterShort(cluster="m1", replicas=2, missing={"cpu": 3000}, candidates=1),
         "has insufficient resources: it is short of 3 cpu for 2 replicas, "
         "even without the one binding that may be preempted",
@@ -130,6 +144,32 @@ QUEUES: list[tuple[str, str]] = [
         ),
         "Pod/default/p is unschedulable: root.a uses 4 of its maximum of 4 cpu, and it needs 1 more; "
         "no pod may be preempted: 2 run in queues that are not over their guarantee (law 5).",
+    ),
+    (
+        texts.queues.above_guarantee(
+            P,
+            [GuaranteeUsed(queue="root.a", asking="root.a", resource="cpu", used=7000, guaranteed=1000, needed=1000)],
+        ),
+        "Pod/default/p is unschedulable: it may not preempt: root.a uses 7 cpu, above its guarantee of 1, "
+        "and queues preempt only while they are under their guarantee (law 4).",
+    ),
+    (
+        texts.queues.above_guarantee(
+            P,
+            [GuaranteeUsed(queue="root", asking="root.a", resource="pods", used=3, guaranteed=2, needed=1)],
+        ),
+        "Pod/default/p is unschedulable: it may not preempt: root.a uses 3 pods, above the 2 that root guarantees, "
+        "and queues preempt only while they are under their guarantee (law 4).",
+    ),
+    (
+        texts.queues.at_maximum(AtMaximum(queue="root.a", resource="cpu", used=5000, maximum=4000, needed=1000)),
+        "root.a uses 5 cpu, above its maximum of 4, and it needs 1 more",
+    ),
+    (
+        texts.queues.limit(
+            AtLimit(queue="root.a", holder="user", name="sue", resource="cpu", used=3000, maximum=2000, needed=1000)
+        ),
+        "user sue uses 3 cpu, above the limit of 2 in root.a, and it needs 1 more",
     ),
     (
         texts.queues.above_guarantee(P, [NoGuarantee(queue="root.a")]),
@@ -191,6 +231,9 @@ NO_QUEUE: list[tuple[Claim, str]] = [
         TopologyMissing(queue="a", topologies=("x",)),
         "the ClusterQueue a admits nobody: the Topology x does not exist",
     ),
+    (GroupIncomplete(there=2, total=3), "its group has 2 of its 3 pods, and asks for quota when all of them are there"),
+    (GroupDisagrees(), "its pods do not name the same queue and the same number of pods"),
+    (GroupTooVaried(shapes=9, most=8), "its pods have 9 different shapes, and at most 8 can be queued together"),
     (
         NamespaceNotTaken(queue="a", namespace="n"),
         "the ClusterQueue a does not take workloads of the namespace n (namespaceSelector)",

@@ -6,7 +6,7 @@ import pytest
 
 from reprieve import texts
 from reprieve.engine import reasons
-from reprieve.engine.claims import GangShort, MemberTooLarge, NotReached, Protected
+from reprieve.engine.claims import GangShort, MemberTooLarge, NotReachable, Protected
 from reprieve.engine.reasons import (
     AboveMinimum,
     CheaperElsewhere,
@@ -25,6 +25,7 @@ from reprieve.engine.reasons import (
     UnreadableToleration,
 )
 from reprieve.model.names import UnitName
+from reprieve.texts import controllers
 
 NOON = 1_767_268_800_000_000
 P, A, B, C, D, E = (f"Pod/default/{name}" for name in "pabcde")
@@ -49,7 +50,7 @@ REASONS: list[tuple[Reason, str]] = [
     ),
     (Reprieved(), "the preemptor fits beside it"),
     (Leaving(), "it is leaving already, and is waited for"),
-    (NoHelp("n1", NotReached(why="Cordoned")), "preempting it would not help: n1 is cordoned"),
+    (NoHelp("n1", NotReachable(why="Cordoned")), "preempting it would not help: n1 is cordoned"),
     (NobodyAsked("Never"), "the preemptor's preemption policy is Never"),
     (NobodyAsked("Leaving"), "others that are leaving already are enough"),
     (NobodyAsked("Budget"), "it would take a PDB violation, and budgets are respected"),
@@ -206,7 +207,32 @@ GROUPS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "want"), [*DECISIONS, *EXPLANATIONS, *GROUPS])
+W = "Workload/default/w"
+QUOTA = [
+    (
+        texts.quota.quota_fits(W, "team", "cpu on a", [(("b1", f"r{number}"), 2) for number in range(12)]),
+        "Workload/default/w fits in team: cpu on a; its pods go to b1/r0 (2), b1/r1 (2), b1/r2 (2) and 9 more; "
+        "nobody is preempted.",
+    ),
+    (
+        texts.quota.quota_fits(W, "team", "cpu on a", [(("n1",), 2), (("n2",), 1)]),
+        "Workload/default/w fits in team: cpu on a; its pods go to n1 (2) and n2 (1); nobody is preempted.",
+    ),
+]
+MANY = [f"n{number}" for number in range(20)]
+CONTROLLERS = [
+    (
+        controllers.nodes_failed(MANY),
+        "Its pods were sent to n0, n1, n2 and 17 more, which have failed: it starts anew.",
+    ),
+    (
+        controllers.kept_in_use("ResourceFlavor", "a", MANY),
+        "The ResourceFlavor a is kept until it is no longer in use: by n0, n1, n2 and 17 more.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), [*DECISIONS, *EXPLANATIONS, *GROUPS, *QUOTA, *CONTROLLERS])
 def test_a_sentence(said: str, want: str) -> None:
     assert said == want
 

@@ -24,6 +24,7 @@ from reprieve.cli import (
     shadow,
     submit,
     test,
+    token,
     top,
     up,
 )
@@ -93,6 +94,12 @@ _shadow = typer.Typer(
 )
 _shadow.command("report", cls=PlainCommand)(shadow.report)
 app.add_typer(_shadow, name="shadow", rich_help_panel=_RUNNING)
+
+_token = typer.Typer(cls=PlainGroup, no_args_is_help=True, help="Who else gets in, and what for.")
+_token.command("create", cls=PlainCommand)(token.create)
+_token.command("list", cls=PlainCommand)(token.list_tokens)
+_token.command("revoke", cls=PlainCommand)(token.revoke)
+app.add_typer(_token, name="token", rich_help_panel=_RUNNING)
 
 # What Python calls the parts of a question, in the words of the command line.
 _OPTIONS = {PREEMPTOR: "--for", NOW: "--now", WHY_NOT: "--why-not", DELETE: "--delete"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reprieve.cli.figures import Data, NodeUse, Waiting, is_ready
+from reprieve.cli.figures import Data, NodeUse, WaitingUnit, is_ready
 from reprieve.manifests.karmada import Cluster, ResourceBinding
 from reprieve.manifests.meta import find_condition
 from reprieve.manifests.priorities import Priority, of_scheduled_binding
@@ -32,16 +32,16 @@ def bindings_in(cluster: str, bindings: Iterable[Data]) -> list[str]:
     return [str(held), str(leaving)]
 
 
-def waiting_bindings(bindings: Iterable[ResourceBinding]) -> list[Waiting]:
+def waiting_bindings(bindings: Iterable[ResourceBinding]) -> list[WaitingUnit]:
     """Bindings without all of their clusters; those that are suspended say so."""
     found = [BindingFacts(binding, of_scheduled_binding(binding) or Priority(0, "Never")) for binding in bindings]
-    return sorted((_waiting_binding(facts) for facts in found if facts.wants), key=Waiting.rank)
+    return sorted((_waiting_binding(facts) for facts in found if facts.wants), key=WaitingUnit.rank)
 
 
-def _waiting_binding(facts: BindingFacts) -> Waiting:
+def _waiting_binding(facts: BindingFacts) -> WaitingUnit:
     binding = facts.binding
     said = find_condition(binding.status.conditions, SCHEDULED)
     why = texts.SUSPENDED if facts.suspended else said.message if said is not None else ""
     created = binding.metadata.creation_timestamp
     since = created.isoformat() if created is not None else ""
-    return Waiting(f"{binding.kind.lower()}/{binding.name}", binding.namespace, facts.priority, since, why)
+    return WaitingUnit(f"{binding.kind.lower()}/{binding.name}", binding.namespace, facts.priority, since, why)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from reprieve.cli.manifests import read_manifests
-from reprieve.cli.options import BadUsage, settings_from
+from reprieve.cli.options import BadUsage, SearchName, settings_from
 from reprieve.cli.terminal import say
 from reprieve.configuration import Settings
-from reprieve.manifests.kinds import EVENTS, RESOURCES, resource_of, written_name
+from reprieve.manifests.kinds import EVENTS, RESOURCES, UNDECIDED_OVER, resource_of, written_name
 from reprieve.manifests.resource import Resource
-from reprieve.planning.change import Change
+from reprieve.planning.change import ProposedChange
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.planner import Planner, usable
 from reprieve.planning.questions import asked_of, moment_of
@@ -26,8 +26,8 @@ from reprieve.texts import clusters as texts
 if TYPE_CHECKING:
     from reprieve.cluster_snapshot import Snapshot
 
-DECIDED_OVER = tuple(resource for resource in RESOURCES.values() if resource != EVENTS)
-WITH_EVENTS = tuple(RESOURCES.values())
+DECIDED_OVER = tuple(resource for resource in RESOURCES.values() if resource not in UNDECIDED_OVER)
+WITH_EVENTS = (*DECIDED_OVER, EVENTS)
 
 
 class ClusterAsked(NamedTuple):
@@ -37,6 +37,7 @@ class ClusterAsked(NamedTuple):
     context: str | None
     config: str | None = None
     gates: str | None = None
+    search: SearchName | None = None
 
     def __bool__(self) -> bool:
         """Whether one is named."""
@@ -51,11 +52,13 @@ class ClusterAsked(NamedTuple):
         found = take_snapshot(self.kubeconfig, self.context, resources)
         if found.forbidden:
             say(f"warning: {texts.not_listed([str(each) for each in found.forbidden])}", err=True)
+        for resource, why in found.broken:
+            say(f"warning: {texts.not_given(str(resource), why)}", err=True)
         return found
 
     def settings(self, found: "Snapshot") -> Settings:
         """Gates are as was said, else as the kinds of the server show them to be."""
-        said = settings_from(self.config, self.gates)
+        said = settings_from(self.config, self.gates, self.search)
         return msgspec.structs.replace(said, feature_gates={**found.gates, **said.feature_gates})
 
 
@@ -81,7 +84,7 @@ def plan_cluster(
     return result
 
 
-def compare_cluster(asked: ClusterAsked, change: Change, now: str | None) -> Comparison:
+def compare_cluster(asked: ClusterAsked, change: ProposedChange, now: str | None) -> Comparison:
     """What is different with a change."""
     from reprieve.live_planning import load_records
 

@@ -1,15 +1,13 @@
 """How verbs find the control plane: `--server`, the environment, or the address that `reprieve up` leaves in a file."""
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import msgspec
-
+from reprieve.cli.addresses import Address, default_directory, is_somebody_elses, known_address, read_address
 from reprieve.cli.options import BadUsage
 from reprieve.cli.terminal import say
 from reprieve.client.errors import ServerError
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
     from reprieve.client.connection import Client
 
 SERVER, TOKEN = "REPRIEVE_SERVER", "REPRIEVE_TOKEN"
-_FILE = "server.json"
-_PATIENCE = 0.5
 
 
 @contextmanager
@@ -29,21 +25,22 @@ def connected(server: str | None, token: str | None) -> "Iterator[Client]":
     # Imported here: verbs that talk to nobody need not wait for it.
     from reprieve.client.connection import Client
 
-    url, known_token = _where(server)
-    token = token or os.environ.get(TOKEN, "") or known_token
+    url, address = _where(server)
+    token = token or os.environ.get(TOKEN, "") or _token_of(address)
     with Client(url, token, warn=lambda sentence: say(f"Warning: {sentence}", err=True)) as client:
         yield client
 
 
-def _where(server: str | None) -> tuple[str, str]:
-    """The address that was given, else the one on this machine with its token."""
+def _where(server: str | None) -> tuple[str, Address | None]:
+    """The address that was given, else the one on this machine; with what is known of it."""
     given = server or os.environ.get(SERVER, "")
     if given:
-        return _checked(given), ""
+        url = _checked(given)
+        return url, known_address(url)
     address = read_address(default_directory())
     if address is None:
         raise ServerError(texts.NO_SERVER)
-    return address.url, _token_in(address.token_file)
+    return address.url, address
 
 
 def _checked(text: str) -> str:
@@ -58,64 +55,13 @@ def _checked(text: str) -> str:
     return url
 
 
-def _token_in(file: str) -> str:
+def _token_of(address: Address | None) -> str:
+    """Its owner's token. Whoever took its port in the meantime does not get it."""
+    if address is None or not address.token_file:
+        return ""
+    if is_somebody_elses(address.url):
+        raise ServerError(texts.somebody_elses(address.url))
     try:
-        return Path(file).read_text().strip() if file else ""
+        return Path(address.token_file).read_text().strip()
     except OSError:
         return ""
-
-
-# The address on this machine
-
-
-class Address(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a control plane listens, and who it is."""
-
-    url: str
-    pid: int
-    data: str
-    token_file: str = ""
-
-
-def default_directory() -> Path:
-    """Where data is kept when nobody says where: below the data home of the user."""
-    home = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(home) if home and Path(home).is_absolute() else Path.home() / ".local" / "share"
-    return base / "reprieve"
-
-
-def read_address(directory: Path) -> Address | None:
-    """The address that was left there; None: there is none, or nobody can read it."""
-    try:
-        return msgspec.json.decode((directory / _FILE).read_bytes(), type=Address)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def leave_address(address: Address, directory: Path) -> bool:
-    """Write it down, unless another one that still answers is written there; whether it was written."""
-    other = read_address(directory)
-    if other is not None and other.pid != address.pid and str(directory) != address.data and answers(other):
-        return False
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = directory / f"{_FILE}.{os.getpid()}"
-    fresh.write_bytes(msgspec.json.format(msgspec.json.encode(address)) + b"\n")
-    fresh.chmod(0o600)
-    fresh.replace(directory / _FILE)
-    return True
-
-
-def remove_address(address: Address, directory: Path) -> None:
-    """Take it away again; somebody else's stays."""
-    if read_address(directory) == address:
-        (directory / _FILE).unlink(missing_ok=True)
-
-
-def answers(address: Address) -> bool:
-    """Whether anybody listens there."""
-    parts = urlsplit(address.url)
-    try:
-        with socket.create_connection((parts.hostname or "", parts.port or 80), timeout=_PATIENCE):
-            return True
-    except OSError:
-        return False

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from reprieve.manifests.core import Node
 from reprieve.manifests.karmada import Cluster
 from reprieve.manifests.meta import find_condition
-from reprieve.manifests.pods import Pod, pod_slots
+from reprieve.manifests.pods import Pod
+from reprieve.manifests.resizing import slots_held
 from reprieve.model.conditions import condition_of, true_condition
 from reprieve.model.resources import CPU, NOTHING, PODS, Resources, amount
 from reprieve.texts.parts import listed
@@ -39,7 +40,7 @@ def node_uses(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeUse]:
     held: dict[str, Resources] = {}
     for pod in pods:
         if pod.spec.node_name and not pod.finished:
-            held[pod.spec.node_name] = held.get(pod.spec.node_name, NOTHING) + pod_slots(pod.spec)
+            held[pod.spec.node_name] = held.get(pod.spec.node_name, NOTHING) + slots_held(pod)
     return [NodeUse(node.name, is_ready(node), node.allocatable, held.get(node.name, NOTHING)) for node in nodes]
 
 
@@ -72,7 +73,7 @@ def of_all(use: NodeUse, resource: str) -> str:
     return used if resource == PODS else f"{used} ({use.share(resource):.0%})"
 
 
-class Waiting(NamedTuple):
+class WaitingUnit(NamedTuple):
     """A unit that waits, and what is known about why."""
 
     unit: str
@@ -85,13 +86,13 @@ class Waiting(NamedTuple):
         return -self.priority, self.since, self.unit
 
 
-def waiting_pods(pods: Iterable[Pod]) -> list[Waiting]:
+def waiting_pods(pods: Iterable[Pod]) -> list[WaitingUnit]:
     """Pods without a place, the most important first."""
     found = [_waiting(pod) for pod in pods if not pod.spec.node_name and not pod.finished and not pod.terminating]
-    return sorted(found, key=Waiting.rank)
+    return sorted(found, key=WaitingUnit.rank)
 
 
-def _waiting(pod: Pod) -> Waiting:
+def _waiting(pod: Pod) -> WaitingUnit:
     scheduled = find_condition(pod.status.conditions, "PodScheduled")
     why = scheduled.message if scheduled is not None else ""
     if pod.status.nominated_node_name:
@@ -100,7 +101,7 @@ def _waiting(pod: Pod) -> Waiting:
         why = f"held by {', '.join(gate.name for gate in pod.spec.scheduling_gates)}"
     created = pod.metadata.creation_timestamp
     since = created.isoformat() if created is not None else ""
-    return Waiting(f"pod/{pod.name}", pod.namespace, pod.spec.priority or 0, since, why)
+    return WaitingUnit(f"pod/{pod.name}", pod.namespace, pod.spec.priority or 0, since, why)
 
 
 def missing_classes(pods: Iterable[Pod], known: Collection[str]) -> list[list[str]]:
@@ -116,17 +117,17 @@ def missing_classes(pods: Iterable[Pod], known: Collection[str]) -> list[list[st
     ]
 
 
-def waiting_workloads(workloads: Iterable[Data]) -> list[Waiting]:
+def waiting_workloads(workloads: Iterable[Data]) -> list[WaitingUnit]:
     """Quota workloads without a reservation."""
     waiting = (item for item in workloads if not true_condition(item, "QuotaReserved", "Finished"))
-    return sorted(map(_waiting_workload, waiting), key=Waiting.rank)
+    return sorted(map(_waiting_workload, waiting), key=WaitingUnit.rank)
 
 
-def _waiting_workload(item: Data) -> Waiting:
+def _waiting_workload(item: Data) -> WaitingUnit:
     metadata, spec = item["metadata"], item["spec"]
     why = str(condition_of(item, "QuotaReserved").get("message") or f"waits in {spec.get('queueName', '')}")
     namespace, since = metadata.get("namespace", ""), metadata.get("creationTimestamp", "")
-    return Waiting(f"workload/{metadata['name']}", namespace, spec.get("priority") or 0, since, why)
+    return WaitingUnit(f"workload/{metadata['name']}", namespace, spec.get("priority") or 0, since, why)
 
 
 def queue_rows(queue: Data) -> Iterator[list[str]]:

@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]
 What = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="KIND[/NAME]",
         help="Kinds as people type them: `pods`, `po,jobs`, `pods a b`, `pod/a job/b`; `all`: everything that runs.",
+        show_default=False,
     ),
+]
+Raw = Annotated[
+    str,
+    typer.Option("--raw", metavar="PATH", help="What the server answers to this path, as it is: /apis/..., /metrics."),
 ]
 
 
@@ -74,13 +79,14 @@ class Question:
 
 
 def get(
-    what: What,
+    what: What = None,
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
     selector: Selector = "",
     field_selector: FieldSelector = "",
     output: Shape = Form.table,
     watch: Watching = False,
+    raw: Raw = "",
     server: Server = None,
     token: Token = None,
 ) -> None:
@@ -90,6 +96,8 @@ def get(
     as it is, and several as a List. `queues` are those of YuniKorn's configuration, and Kueue's LocalQueues. Exits with
     1 when something named is not there.
     """
+    if raw or not what:
+        return _print_raw(raw, what, server, token)
     targets = targets_in(what)
     question = Question(namespace, everywhere=all_namespaces, labels=selector, fields=field_selector)
     if any(target.names for target in targets) and (selector or field_selector):
@@ -100,7 +108,7 @@ def get(
         if not watch and asks_for_queues(what):
             targets = show_queues(client, targets, question.place(targets[0]), output)
         if not targets:
-            return
+            return None
         if watch:
             _watch(client, question, targets[0], output)
         elif output in (Form.table, Form.wide):
@@ -108,6 +116,14 @@ def get(
         else:
             _print_objects(client, question, targets, output)
     question.done()
+    return None
+
+
+def _print_raw(path: str, what: list[str] | None, server: str | None, token: str | None) -> None:
+    if bool(path) == bool(what) or not path.startswith("/"):
+        raise BadUsage(texts.KINDS_OR_PATH)
+    with connected(server, token) as client:
+        typer.echo(client.raw(path), nl=False)
 
 
 def _print_tables(client: "Client", question: Question, targets: list[NamedObjects], *, wide: bool) -> None:

@@ -22,6 +22,7 @@ _FIRST = (
     ("kueue.x-k8s.io", "WorkloadPriorityClass"),
     ("", "ConfigMap"),
     ("", "LimitRange"),
+    ("", "ResourceQuota"),
     ("node.k8s.io", "RuntimeClass"),
     ("", "Node"),
     ("cluster.karmada.io", "Cluster"),

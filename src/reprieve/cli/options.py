@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,6 +48,21 @@ Gates = Annotated[
         help="Switch features on or off, over what --config says; AllAlpha and AllBeta stand for all of a stage.",
     ),
 ]
+
+
+class SearchName(StrEnum):
+    Design = "Design"
+    Best = "Best"
+
+
+Search = Annotated[
+    SearchName | None,
+    typer.Option(
+        "--search",
+        metavar="Design|Best",
+        help="Whether to stop at what the design's search finds, or to look for less; over what --config says.",
+    ),
+]
 Server = Annotated[
     str | None,
     typer.Option(
@@ -84,11 +99,22 @@ Watching = Annotated[bool, typer.Option("--watch", "-w", help="Then go on and sh
 _SETTINGS = "it must be one document such as {pdb: Respect}"
 
 
-def settings_from(config: str | None, gates: str | None) -> Settings:
-    """Settings from a file, with the gates of the command line on top."""
+def settings_from(config: str | None, gates: str | None, search: SearchName | None = None) -> Settings:
+    """Settings from a file, with what the command line says on top."""
     given = parse_gates(gates) if gates else None
+    data = plain_settings(config)
+    if search is not None:
+        data["search"] = search.value
+    settings = configure(data, given, file=config or "configuration")
+    if settings.policies is not None and config is not None:
+        check_policies(settings.policies, Origin(config, 0), "$.policies")
+    return settings
+
+
+def plain_settings(config: str | None) -> dict[str, Any]:
+    """What a file of settings says, as it is written."""
     if config is None:
-        return configure(None, given)
+        return {}
     documents = [document for document in read_file(config) if document.problem or document.plain() is not None]
     problems = [
         Problem(origin=document.origin, message=document.problem.message)
@@ -100,10 +126,7 @@ def settings_from(config: str | None, gates: str | None) -> Settings:
     data = documents[0].plain() if documents else {}
     if len(documents) > 1 or not isinstance(data, dict):
         raise InvalidInput([Problem(origin=Origin(config, 0), message="not one object of settings", allowed=_SETTINGS)])
-    settings = configure(data, given, file=config)
-    if settings.policies is not None:
-        check_policies(settings.policies, Origin(config, 0), "$.policies")
-    return settings
+    return data
 
 
 def check_policies(names: Iterable[str], origin: Origin, field: str = "") -> None:

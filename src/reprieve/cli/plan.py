@@ -19,6 +19,7 @@ from reprieve.cli.options import (
     Kubeconfig,
     Now,
     OptionalFiles,
+    Search,
     Server,
     Token,
     settings_from,
@@ -27,15 +28,17 @@ from reprieve.cli.output import Form, print_object, print_warnings
 from reprieve.cli.show import MOST_IN_FULL, show_result
 from reprieve.cli.show_changes import show_comparison
 from reprieve.cli.terminal import say
+from reprieve.configuration import Settings
 from reprieve.manifests.loading import load
-from reprieve.planning.change import Change, read_change
+from reprieve.planning.change import ProposedChange, read_change
 from reprieve.planning.comparison import Comparison
-from reprieve.planning.planner import decide
+from reprieve.planning.planner import Planner, decide, usable
 from reprieve.planning.questions import asked_of, moment_of
 from reprieve.planning.result import Result
 from reprieve.planning.what_if import what_if
 from reprieve.texts import cli as words
 from reprieve.texts import clusters
+from reprieve.texts import optimum as optimum_texts
 
 
 class PlanOutput(StrEnum):
@@ -81,12 +84,47 @@ Deletions = Annotated[
 ]
 
 
-def plan(
+class Objective(StrEnum):
+    design = "design"
+    victims = "victims"
+    lost_work = "lost-work"
+    resources = "resources"
+
+
+Optimal = Annotated[
+    bool,
+    typer.Option(
+        "--optimal",
+        help="With --for: prove how little is enough, and show how far the plan is from it. Needs reprieve[optimal].",
+    ),
+]
+By = Annotated[
+    Objective | None,
+    typer.Option(
+        "--objective",
+        metavar="design|victims|lost-work|resources",
+        help="For --optimal: what is made as small as can be; design by default.",
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit", metavar="SECONDS", min=0.1, help="For --optimal: how long a proof may take; 60 by default."
+    ),
+]
+_TIME_LIMIT = 60.0
+
+
+def plan(  # noqa: C901 - one branch for each place it can be asked about
     filename: OptionalFiles = None,
     unit: For = None,
     now: Now = None,
     config: Config = None,
     feature_gates: Gates = None,
+    search: Search = None,
+    optimal: Optimal = False,
+    objective: By = None,
+    time_limit: TimeLimit = None,
     output: Format = PlanOutput.text,
     change: Changes = None,
     delete: Deletions = None,
@@ -108,7 +146,14 @@ def plan(
     changes = bool(change or delete)
     if changes and unit:
         raise BadUsage(words.CHANGE_OR_UNIT)
-    cluster = ClusterAsked(kubeconfig, context, config, feature_gates)
+    if optimal:
+        _check_optimal(unit, filename, elsewhere=bool(live or server or kubeconfig or context or changes))
+        settings = settings_from(config, feature_gates, search)
+        by = (objective or Objective.design).value
+        return _show_proof(filename or [], settings, unit or "", now, by, time_limit or _TIME_LIMIT, output)
+    if objective is not None or time_limit is not None:
+        raise BadUsage(optimum_texts.FOR_A_PROOF)
+    cluster = ClusterAsked(kubeconfig, context, config, feature_gates, search)
     if cluster:
         if live or server:
             raise BadUsage(clusters.CLUSTER_OR_SERVER)
@@ -117,7 +162,7 @@ def plan(
             return _show_comparison(compare_cluster(cluster, wanted, now), output)
         return _show_result(plan_cluster(cluster, filename or [], unit, now, _in_full(output)), output)
     if live or server:
-        if config or feature_gates:
+        if config or feature_gates or search:
             raise BadUsage(words.SETTINGS_OF_THE_SERVER)
         if changes or (filename and not unit):
             _compare_live(read_change([*(filename or ()), *(change or ())], delete or ()), now, output, server, token)
@@ -126,12 +171,41 @@ def plan(
         return None
     if not filename:
         raise BadUsage(words.FILES_OR_LIVE)
-    settings = settings_from(config, feature_gates)
+    settings = settings_from(config, feature_gates, search)
     if changes:
         wanted = read_change(change or (), delete or ())
         return _show_comparison(what_if(load(filename), wanted, settings, moment_of(now)), output)
     in_full = _in_full(output)
     return _show_result(decide(load(filename), settings=settings, preemptor=unit, now=now, in_full=in_full), output)
+
+
+def _check_optimal(unit: str | None, filename: list[str] | None, *, elsewhere: bool) -> None:
+    if elsewhere:
+        raise BadUsage(optimum_texts.FILES_ONLY)
+    if not unit or not filename:
+        raise BadUsage(optimum_texts.FOR_ONE)
+
+
+def _show_proof(
+    filename: list[str],
+    settings: Settings,
+    unit: str,
+    now: str | None,
+    objective: str,
+    seconds: float,
+    output: PlanOutput,
+) -> None:
+    from reprieve.planning.optimum import prove  # imported here: nobody else needs a solver
+
+    planner = Planner(usable(load(filename)), settings, moment_of(now))
+    result, proof = prove(planner, unit, objective, seconds)
+    if output is PlanOutput.text:
+        _show_result(result, output)
+        say("\n" + (optimum_texts.NO_MODEL if proof is None else proof.message))
+    else:
+        print_warnings(result.warnings)
+        answer = {**result.to_dict(), "optimum": None if proof is None else msgspec.to_builtins(proof)}
+        print_object(answer, Form(output.value))
 
 
 def _in_full(output: PlanOutput) -> int | None:
@@ -154,7 +228,9 @@ def _plan_live(
         print_object(answer, Form(output.value))
 
 
-def _compare_live(change: Change, now: str | None, output: PlanOutput, server: str | None, token: str | None) -> None:
+def _compare_live(
+    change: ProposedChange, now: str | None, output: PlanOutput, server: str | None, token: str | None
+) -> None:
     deleted = [asked.unit for asked in change.deleted]
     with connected(server, token) as client:
         answer = client.compare(now or "", change.manifests, change.settings, deleted)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from reprieve.cli.options import BadUsage, Config, Context, Gates, Kubeconfig, check_policies, settings_from
+from reprieve.cli.options import BadUsage, Config, Context, Gates, Kubeconfig, Search, check_policies, settings_from
 from reprieve.configuration import Settings
 from reprieve.manifests.problems import Origin
 from reprieve.texts import cli as texts
@@ -88,6 +88,7 @@ def run(
     retry_period: RetryPeriod = 2.0,
     config: Config = None,
     feature_gates: Gates = None,
+    search: Search = None,
     policies: Policies = None,
     controllers: Controllers = None,
     kube_api_qps: Qps = 200.0,
@@ -104,7 +105,7 @@ def run(
     (`victims: Any`). Exits with 1 when its lease is lost, with 2 when the cluster or the settings cannot be used, and
     when another program decides by the same design there.
     """
-    settings = _with_policies(settings_from(config, feature_gates), policies)
+    settings = _with_policies(settings_from(config, feature_gates, search), policies)
     # Imported here: no other verb needs them.
     from reprieve.cli.log_lines import log_to_stderr
     from reprieve.controllers.registry import check
@@ -146,7 +147,7 @@ def _words(text: str | None) -> tuple[str, ...]:
 
 
 async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) -> None:
-    from reprieve.control_plane import calm_garbage_collection
+    from reprieve.control_plane import load_calmly
     from reprieve.kubernetes_plane import open_scheduler
     from reprieve.server import serve
     from reprieve.server.app import create_scheduler_app
@@ -161,8 +162,8 @@ async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) 
         logging.getLogger("reprieve").info(texts.serving(serving.url))
         running = asyncio.create_task(scheduler.run())
         stopped = asyncio.create_task(stop.wait())
+        calm = asyncio.create_task(load_calmly(scheduler.plane))
         try:
-            calm_garbage_collection()
             await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
             why = running.exception() if running.done() else None
             if isinstance(why, LeaseLost):
@@ -172,8 +173,8 @@ async def _run(setup: "ClusterSetup", settings: Settings, host: str, port: int) 
             if running.done():
                 running.result()
         finally:
-            running.cancel()
-            stopped.cancel()
+            for task in (running, stopped, calm):
+                task.cancel()
             await serving.stop()
 
 

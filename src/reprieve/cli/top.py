@@ -210,7 +210,7 @@ def _clusters(client: ObjectSource) -> Block:
     return "clusters", headings, rows
 
 
-def _waiting_bindings(client: ObjectSource, namespace: str) -> list[figures.Waiting]:
+def _waiting_bindings(client: ObjectSource, namespace: str) -> list[figures.WaitingUnit]:
     """Bindings that wait; those of the whole control plane where all namespaces are looked at."""
     from reprieve.cli.cluster_figures import waiting_bindings
 
@@ -219,19 +219,19 @@ def _waiting_bindings(client: ObjectSource, namespace: str) -> list[figures.Wait
     return waiting_bindings(_typed(resource.kind, item, resource.api_version) for resource, item in found)
 
 
-def _waiting(client: ObjectSource, namespace: str) -> list[figures.Waiting]:
+def _waiting(client: ObjectSource, namespace: str) -> list[figures.WaitingUnit]:
     pods = figures.waiting_pods(_typed("Pod", item) for item in client.items(PODS, namespace))
     return [*figures.waiting_workloads(client.items(QUOTA_WORKLOADS, namespace)), *pods]
 
 
-def _told(found: list[figures.Waiting]) -> Block:
+def _told(found: list[figures.WaitingUnit]) -> Block:
     rows = [[each.namespace, each.unit, str(each.priority), _since(each), _short(each.why)] for each in found]
     if len(rows) > _MOST_WAITING:
         rows = [*rows[:_MOST_WAITING], ["", and_more(len(rows) - _MOST_WAITING), "", "", ""]]
     return "waiting", ("NAMESPACE", "WAITING", "PRIORITY", "SINCE", "WHY"), rows
 
 
-def _since(each: figures.Waiting) -> str:
+def _since(each: figures.WaitingUnit) -> str:
     try:
         seconds = int((datetime.now(UTC) - datetime.fromisoformat(each.since)).total_seconds())
     except (ValueError, TypeError):

@@ -141,6 +141,14 @@ class Client:
         with self._stream(path, params, {}) as answer:
             yield from answer.iter_raw()
 
+    def raw(self, path: str) -> str:
+        """What is answered to a path, as it is."""
+        with self._reaching():
+            answer = self._http.get(path)
+        if answer.status_code >= 400:
+            raise _refusal(_decoded(answer.content), answer.status_code)
+        return answer.text
+
     # Decisions
 
     def plan(self, unit: str = "", now: str = "", manifests: Sequence[Any] | None = None) -> Data:

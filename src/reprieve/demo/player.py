@@ -13,7 +13,7 @@ from reprieve.demo.accounts import Accounts
 from reprieve.demo.happenings import Happenings
 from reprieve.demo.lines import show_line
 from reprieve.demo.narrator import Narrator
-from reprieve.demo.scenes import IMPORTANT, LOW, STAGE, TOO_LARGE, Act, Data, InTheWay, Scene
+from reprieve.demo.scenes import IMPORTANT, LOW, STAGE, TOO_LARGE, Data, InTheWay, Scene, SceneAct
 from reprieve.demo.stage import Stage, Work
 from reprieve.demo.table import is_furnished, table
 from reprieve.model.clock import precise_timestamp
@@ -90,7 +90,7 @@ class Player:
         await self._stage.follow()  # whatever happened until now is not of this scene
         self.accounts.begin(scene.namespace)
 
-    async def _act(self, scene: Scene, act: Act, limit: float) -> None:
+    async def _act(self, scene: Scene, act: SceneAct, limit: float) -> None:
         """Apply it, and see it come about."""
         works = [data for data in act.manifests if data["kind"] in _WORKS]
         if works:
@@ -103,7 +103,7 @@ class Player:
         if act.name in (LOW, TOO_LARGE):
             await self._pause(scene)
 
-    def _goal(self, scene: Scene, act: Act, works: list[Work]) -> Callable[[], str]:
+    def _goal(self, scene: Scene, act: SceneAct, works: list[Work]) -> Callable[[], str]:
         """What is still missing before an act has come about; empty: nothing."""
 
         def unless(done: Callable[[], bool], lacks: str) -> Callable[[], str]:

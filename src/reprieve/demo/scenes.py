@@ -29,7 +29,7 @@ class InTheWay(ReprieveError):
     """Something of somebody else has a name that the demonstration needs."""
 
 
-class Act(NamedTuple):
+class SceneAct(NamedTuple):
     """What is applied at once, and what it is: the stage, work of low priority, what is too large, or what matters."""
 
     name: str
@@ -48,9 +48,9 @@ class Scene(NamedTuple):
     def namespace(self) -> str:
         return f"demo-{self.name}"
 
-    def acts(self, speed: float) -> list[Act]:
+    def acts(self, speed: float) -> list[SceneAct]:
         found = sorted(_MANIFESTS.joinpath(self.name).iterdir(), key=lambda file: file.name)
-        return [Act(file.name[2:].removesuffix(".yaml"), list(_read(file.read_text(), speed))) for file in found]
+        return [SceneAct(file.name[2:].removesuffix(".yaml"), list(_read(file.read_text(), speed))) for file in found]
 
 
 STAGE, LOW, TOO_LARGE, IMPORTANT = "stage", "low", "too-large", "important"

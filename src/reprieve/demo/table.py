@@ -37,7 +37,7 @@ class Guest(NamedTuple):
     cpu: int = 0
 
 
-class Room(NamedTuple):
+class SceneRoom(NamedTuple):
     """The places of a scene with the cpu that each has, or that is meant for it, and everybody there."""
 
     places: dict[str, int]
@@ -100,9 +100,9 @@ def _of_scene(records: Iterable[Record], scene: Scene) -> Iterable[Record]:
 # Nodes, and pods on them
 
 
-def _nodes(scene: Scene, stage: Stage) -> Room:
+def _nodes(scene: Scene, stage: Stage) -> SceneRoom:
     nodes = {node.name: node.manifest.allocatable.of(CPU) for node in _of_scene(stage.all(NODES), scene)}
-    return Room(nodes, [_pod(pod, pod.data["spec"].get("nodeName", ""), stage) for pod in _pods(scene, stage)])
+    return SceneRoom(nodes, [_pod(pod, pod.data["spec"].get("nodeName", ""), stage) for pod in _pods(scene, stage)])
 
 
 def _pods(scene: Scene, stage: Stage) -> list[Record]:
@@ -123,10 +123,10 @@ def _state(waits: bool, leaves: bool) -> str:
 # Queues of either kind
 
 
-def _cluster_queues(scene: Scene, stage: Stage) -> Room:
+def _cluster_queues(scene: Scene, stage: Stage) -> SceneRoom:
     queues = {record.name: _nominal(record.data["spec"]) for record in _of_scene(stage.all(CLUSTER_QUEUES), scene)}
     found = stage.all(QUOTA_WORKLOADS, scene.namespace)
-    return Room(queues, [_workload(each, stage) for each in found if not has_condition(each.data, "Finished")])
+    return SceneRoom(queues, [_workload(each, stage) for each in found if not has_condition(each.data, "Finished")])
 
 
 def _nominal(spec: dict[str, Any]) -> int:
@@ -143,11 +143,11 @@ def _workload(record: Record, stage: Stage) -> Guest:
     return Guest(name, admission.get("clusterQueue", ""), state, sum(amount(CPU, each) for each in used))
 
 
-def _queues(scene: Scene, stage: Stage) -> Room:
+def _queues(scene: Scene, stage: Stage) -> SceneRoom:
     config = stage.find(CONFIG_MAPS, CONFIG_MAP, scene.namespace)
     text = (config.data.get("data") or {}).get(QUEUES_FILE, "") if config is not None else ""
     guests = [_pod(pod, queue_name(pod.manifest.metadata), stage) for pod in _pods(scene, stage)]
-    return Room(dict(_guarantees((yaml.safe_load(text) or {}).get("partitions") or (), "")), guests)
+    return SceneRoom(dict(_guarantees((yaml.safe_load(text) or {}).get("partitions") or (), "")), guests)
 
 
 def _guarantees(parts: Iterable[dict[str, Any]], above: str) -> Iterable[tuple[str, int]]:
@@ -164,10 +164,10 @@ def _guarantees(parts: Iterable[dict[str, Any]], above: str) -> Iterable[tuple[s
 # Member clusters
 
 
-def _clusters(scene: Scene, stage: Stage) -> Room:
+def _clusters(scene: Scene, stage: Stage) -> SceneRoom:
     clusters = {record.name: _allocatable(record) for record in _of_scene(stage.all(CLUSTERS), scene)}
     bindings = [each for each in stage.all(BINDINGS, scene.namespace) if not has_condition(each.data, FINISHED)]
-    return Room(clusters, [guest for binding in bindings for guest in _binding(binding, stage)])
+    return SceneRoom(clusters, [guest for binding in bindings for guest in _binding(binding, stage)])
 
 
 def _allocatable(record: Record) -> int:
@@ -188,7 +188,7 @@ def _binding(record: Record, stage: Stage) -> Iterable[Guest]:
         yield Guest(name, "", WAITS)
 
 
-_ROOMS: dict[str, Callable[[Scene, Stage], Room]] = {
+_ROOMS: dict[str, Callable[[Scene, Stage], SceneRoom]] = {
     "pod": _nodes,
     "podgroup": _nodes,
     "quota": _cluster_queues,

@@ -19,6 +19,7 @@ from reprieve.texts import (
     reasons,
     remarks,
     tables,
+    task_groups,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "reasons",
     "remarks",
     "tables",
+    "task_groups",
 ]

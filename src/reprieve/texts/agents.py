@@ -9,6 +9,25 @@ STOPPED_WITH_AGENT = "it was ended because the agent of its node was stopped"
 DISRUPTED = "it was ended with the agent of its node, or with the machine, and not by itself"
 FILES_GONE = "it had been started, and nothing that was kept of it on its node is left"
 NO_COMMAND = "it has no command; containers run as processes of the machine, so there is no image to take one from"
+NOT_ROOT = "--user: only root can run jobs as other users"
+LIMITS_BY_GROUPS = "limits of {} are enforced by control groups (cgroup v2)"
+LIMITS_BY_RLIMIT = "limits of memory are enforced for each process by RLIMIT_DATA, those of cpu are not"
+WHOLE_BY_GROUPS = "jobs are ended whole by control groups (cgroup v2)"
+WHOLE_BY_SHIM = "jobs are ended by the shims that watch over them"
+
+
+def no_user(namespace: str) -> str:
+    return f"namespace {namespace} has no user to run as: `reprieve up --user {namespace}=USER` gives it one"
+
+
+def unknown_user(name: str) -> str:
+    return f"--user: this machine has no user {name!r}"
+
+
+def root_is_nobody(name: str) -> str:
+    return f"--user: {name!r} is root, from whom nothing can be kept apart"
+
+
 NO_TIMES = "the times of lines are not kept on this node: neither since nor timestamps can be answered"
 
 
@@ -22,6 +41,10 @@ def not_readable(problem: object) -> str:
 
 def unsupported_source(variable: str, allowed: Sequence[str]) -> str:
     return f"variable {variable}: this node cannot take values from there; it can from {', '.join(allowed)}"
+
+
+def too_much_given(most: int) -> str:
+    return f"its command or its variables have more than {most} letters once all references in them are replaced"
 
 
 def unsupported_field(path: str, allowed: Sequence[str]) -> str:

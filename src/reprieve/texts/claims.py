@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from reprieve.engine import claims
-from reprieve.engine.claims import Claim, Insufficient, NodeClaim, Protected, TooSmall
+from reprieve.engine.claims import Claim, ClaimOnNodes, Insufficient, Protected, TooSmall
 from reprieve.model.resources import PODS, print_amount
 from reprieve.texts.parts import count, every, listed, moment
 
@@ -200,9 +200,18 @@ def _left_alone(claim: claims.LeftAlone) -> str:
 
 
 def _not_together(claim: claims.NotTogether) -> str:
-    one_side = "victims are from inside the queue whose guarantee is claimed or from outside, never both (law 4)"
-    why = f"{claim.queue} would be left below its guarantee (law 2)" if claim.queue else one_side
-    return f"not to be freed: the pods there that may be preempted may not all go: {why}"
+    return f"not to be freed: {_NOT_TOGETHER[claim.rule].format(queue=claim.queue)}"
+
+
+_NOT_ALL = "the pods there that may be preempted may not all go: "
+# Why there is no room although those who may be preempted would make it.
+_NOT_TOGETHER = {
+    "AboveGuarantee": "without the pods that would have to go, "
+    "{queue} would still not have enough left of its guarantee (law 4)",
+    "NeverBelowGuarantee": _NOT_ALL + "{queue} would be left below its guarantee (law 2)",
+    "OneSide": _NOT_ALL
+    + "victims are from inside the queue whose guarantee is claimed or from outside, never both (law 4)",
+}
 
 
 def _cluster_short(claim: claims.ClusterShort) -> str:
@@ -235,7 +244,7 @@ def _amounts(amounts: dict[str, int]) -> str:
 
 
 _OBSTACLES: dict[type[Any], Callable[[Any], str]] = {
-    claims.NotReached: lambda claim: UNREACHABLE[claim.why],
+    claims.NotReachable: lambda claim: UNREACHABLE[claim.why],
     claims.TooSmall: _too_small,
     claims.Insufficient: _insufficient,
     claims.KeptOut: _kept_out,
@@ -267,7 +276,7 @@ def _member(claim: claims.MemberTooLarge) -> str:
 
 def on_nodes(found: Sequence[Claim]) -> str:
     """Why no node can take a pod; goes on from "p is unschedulable: "."""
-    parts = [claim for claim in found if isinstance(claim, NodeClaim)]
+    parts = [claim for claim in found if isinstance(claim, ClaimOnNodes)]
     if not parts:
         return "there are no nodes"
     if len(parts) == 1:
@@ -276,7 +285,7 @@ def on_nodes(found: Sequence[Claim]) -> str:
     return f"of {total} nodes, " + "; ".join(f"{claim.nodes} {of_domain(claim)}" for claim in parts)
 
 
-def _only(claim: NodeClaim) -> str:
+def _only(claim: ClaimOnNodes) -> str:
     """All nodes are in the same position."""
     if isinstance(claim, claims.NotHonoured):
         return not_honoured(claim)

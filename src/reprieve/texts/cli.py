@@ -10,6 +10,7 @@ NOTHING_TO_APPLY = "the files hold no objects"
 NO_EVENTS = "No events found."
 NOTHING_NAMED = "nothing is named: say a kind and names, or files with -f"
 MIXED_FORMS = "KIND/NAME cannot be mixed with other words: write either `pods a b` or `pod/a job/b`"
+KINDS_OR_PATH = "say which kinds, such as `pods`; or with --raw a path of the server that begins with /"
 ONE_KIND_TO_WATCH = "--watch follows one kind at a time"
 CHANGE_OR_UNIT = "--for decides for one unit, --change and --delete compare all of them: give one or the other"
 FILES_OR_LIVE = "nothing to decide over: give files with -f, or --live for what the control plane has"
@@ -28,6 +29,8 @@ LOCAL_QUEUES_TOO = "there are LocalQueues, too: `reprieve get localqueues`"
 PENDING = "waits for room"
 QUEUED = "waits in its queue"
 NO_COMMAND = "no command is given: write it behind `--`, such as `reprieve submit -- python train.py`"
+NOT_BOTH = "--token-file and --insecure-no-token cannot be given together"
+NOBODY_ASKED = "no token is wanted: every user and every program of this machine may do what its owner may"
 GANG_OF_ONE = "--gang needs --replicas 2 or more: one pod is whole by itself"
 
 
@@ -58,6 +61,10 @@ def no_gangs(gate: str) -> str:
 
 def unreachable(error: str) -> str:
     return f"{error}; {START_ONE}"
+
+
+def somebody_elses(url: str) -> str:
+    return f"{url} is a program of another user, which is not told your token; to tell it anyhow: --token TOKEN"
 
 
 def bad_server(text: str) -> str:
@@ -170,6 +177,10 @@ def lease_timing(duration: float, deadline: float, retry: float) -> str:
         f"--leader-elect-retry-period {retry:g} < --leader-elect-renew-deadline {deadline:g} "
         f"< --leader-elect-lease-duration {duration:g} has to hold"
     )
+
+
+def for_kubectl(file: str) -> str:
+    return f"for kubectl: export KUBECONFIG={file}"
 
 
 def keeps_data(directory: str) -> str:

@@ -35,6 +35,10 @@ def not_listed(kinds: Sequence[str]) -> str:
     return f"no right to list {', '.join(kinds)}: the answer is as if there were none"
 
 
+def not_given(kind: str, why: str) -> str:
+    return f"{kind} cannot be read, and the answer is as if there were none: {_one_line(why)}"
+
+
 def not_served(unit: str, kind: str) -> str:
     return f"{unit}: the server has no {kind}, so that it would refuse this"
 

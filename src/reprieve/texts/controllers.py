@@ -10,6 +10,14 @@ _MOST_NAMED = 10
 JOB_SUSPENDED = "the Job is suspended; its pods are asked to end"
 JOB_RESUMED = "the Job was resumed"
 JOB_COMPLETE = "the Job is complete"
+JOB_SET_SUSPENDED = "the JobSet is suspended, and so are its Jobs"
+JOB_SET_RESUMED = "the JobSet was resumed"
+JOB_SET_COMPLETE = "all Jobs are complete that the JobSet needs"
+
+
+def job_failed(name: str, restarts: int) -> str:
+    allows = "allows no restart" if restarts == 0 else f"allows {count(restarts, 'restart')}"
+    return f"the Job {name} has failed; spec.failurePolicy.maxRestarts {allows}"
 
 
 def backoff_limit_exceeded(failed: int, limit: int) -> str:
@@ -62,6 +70,8 @@ PODS_NOT_READY = "Not all pods are ready or have succeeded."
 REACTIVATED = "It was made active again, and waits for quota."
 DEACTIVATED = "It was made inactive."
 CHANGED_WHILE_ADMITTED = "Its Job was changed and is no longer what was admitted: it has to ask again."
+JOB_SET_CHANGED = "Its JobSet was changed and is no longer what was admitted: it has to ask again."
+STATEFUL_SET_CHANGED = "Its StatefulSet was changed and is no longer what was admitted: it has to ask again."
 CAN_ADMIT = "It admits workloads."
 QUEUE_STOPPED = "It is stopped, and admits nobody."
 PODS_FINISHED = "All pods have finished."
@@ -81,12 +91,18 @@ def stopped(why: str) -> str:
     return why or "It has lost its quota."
 
 
-def finished(name: str, *, failed: bool) -> str:
-    return f"The Job {name} has {'failed' if failed else 'completed'}."
+def finished(kind: str, name: str, *, failed: bool) -> str:
+    return f"The {kind} {name} has {'failed' if failed else 'completed'}."
 
 
 def ran_too_long(seconds: int) -> str:
     return f"It ran for longer than its maximum of {count(seconds, 'second')}."
+
+
+def nodes_failed(names: list[str]) -> str:
+    return (
+        f"Its pods were sent to {listed(names)}, which {'has' if len(names) == 1 else 'have'} failed: it starts anew."
+    )
 
 
 def queue_drained(kind: str, name: str) -> str:
@@ -94,8 +110,7 @@ def queue_drained(kind: str, name: str) -> str:
 
 
 def kept_in_use(kind: str, name: str, users: list[str]) -> str:
-    named = users[:_MOST_NAMED] + ([f"{len(users) - _MOST_NAMED} more"] if len(users) > _MOST_NAMED else [])
-    return f"The {kind} {name} is kept until it is no longer in use: by {listed(named)}."
+    return f"The {kind} {name} is kept until it is no longer in use: by {listed(users)}."
 
 
 def queue_terminating(workloads: int) -> str:
@@ -172,6 +187,10 @@ def cluster_queue_inactive(name: str) -> str:
 
 def group_disagrees(name: str) -> str:
     return f"The pods of the group {name} do not name the same queue and the same number of pods: it cannot be queued."
+
+
+def group_incomplete(name: str, there: int, total: int) -> str:
+    return f"The group {name} has {there} of its {count(total, 'pod')}: it asks for quota when all of them are there."
 
 
 def too_many_shapes(name: str, shapes: int, most: int) -> str:

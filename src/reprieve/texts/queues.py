@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from reprieve.engine.claims import AtMaximum, Claim, GuaranteeUsed, InReach, NodeClaim, NoGuarantee
+from reprieve.engine.claims import AtMaximum, Claim, ClaimOnNodes, GuaranteeUsed, InReach, NoGuarantee
 from reprieve.engine.queue_claims import AtLimit, NotPlaced, TooManyApplications
 from reprieve.manifests.problems import nearest
 from reprieve.manifests.yunikorn import EVERYBODY
@@ -32,9 +32,9 @@ def limit(claim: Claim) -> str:
     """What a limit allows and how much of that is taken; empty: it is about something else."""
     match claim:
         case AtLimit():
-            used, most = print_amount(claim.resource, claim.used), amount(claim.resource, claim.maximum)
             needed = print_amount(claim.resource, claim.needed)
-            return f"{_holder(claim)} uses {used} of at most {most} in {claim.queue}, and it needs {needed} more"
+            uses = _uses(claim.resource, claim.used, claim.maximum, "of at most {}", "the limit of {}")
+            return f"{_holder(claim)} {uses} in {claim.queue}, and it needs {needed} more"
         case TooManyApplications():
             running = f"{claim.running} of at most {count(claim.maximum, 'application')}"
             whose = f"{claim.queue} runs {running}"
@@ -69,7 +69,7 @@ def above_guarantee(unit: str, claims: Sequence[Claim]) -> str:
 
 def unschedulable(unit: str, claims: Sequence[Claim]) -> str:
     """Where nodes are in the way, they tell which law stops whom."""
-    on_any_node = any(isinstance(claim, NodeClaim) for claim in claims)
+    on_any_node = any(isinstance(claim, ClaimOnNodes) for claim in claims)
     law_4 = [_law_4(claims)] if any(isinstance(claim, GuaranteeUsed) for claim in claims) else []
     reach = [in_reach(claim) for claim in claims if isinstance(claim, InReach) and not on_any_node]
     return _unschedulable(unit, claims, *law_4, *reach)
@@ -77,14 +77,20 @@ def unschedulable(unit: str, claims: Sequence[Claim]) -> str:
 
 def _unschedulable(unit: str, claims: Sequence[Claim], *more: str) -> str:
     maxima = [at_maximum(claim) for claim in claims if isinstance(claim, AtMaximum)]
-    nodes = [on_nodes(claims)] if any(isinstance(claim, NodeClaim) for claim in claims) else []
+    nodes = [on_nodes(claims)] if any(isinstance(claim, ClaimOnNodes) for claim in claims) else []
     return f"{unit} is unschedulable: {'; '.join([*maxima, *nodes, *more])}."
 
 
 def at_maximum(claim: AtMaximum) -> str:
-    used, most = print_amount(claim.resource, claim.used), amount(claim.resource, claim.maximum)
-    needed = print_amount(claim.resource, claim.needed)
-    return f"{claim.queue} uses {used} of its maximum of {most}, and it needs {needed} more"
+    uses = _uses(claim.resource, claim.used, claim.maximum, "of its maximum of {}", "its maximum of {}")
+    return f"{claim.queue} {uses}, and it needs {print_amount(claim.resource, claim.needed)} more"
+
+
+def _uses(resource: str, used: int, bound: int, part: str, above: str) -> str:
+    """What is used of a bound; or that it is above it, as when the bound was lowered."""
+    if used > bound:
+        return f"uses {amount(resource, used)}, above {above.format(print_amount(resource, bound))}"
+    return f"uses {print_amount(resource, used)} {part.format(amount(resource, bound))}"
 
 
 def _law_4(claims: Iterable[Claim]) -> str:
@@ -93,10 +99,10 @@ def _law_4(claims: Iterable[Claim]) -> str:
         if isinstance(claim, NoGuarantee):
             return f"{claim.queue} has no guarantee of what it asks for, and {_ONLY_UNDER}"
         if isinstance(claim, GuaranteeUsed):
-            used, most = print_amount(claim.resource, claim.used), amount(claim.resource, claim.guaranteed)
-            own = f"{claim.queue} uses {used} of its guaranteed {most}"
+            words = "of its guaranteed {}", "its guarantee of {}"
             if claim.asking != claim.queue:
-                own = f"{claim.asking} uses {used} of the {most} that {claim.queue} guarantees"
+                words = f"of the {{}} that {claim.queue} guarantees", f"the {{}} that {claim.queue} guarantees"
+            own = f"{claim.asking} {_uses(claim.resource, claim.used, claim.guaranteed, *words)}"
             if claim.used < claim.guaranteed:
                 return f"{own}, and it needs {print_amount(claim.resource, claim.needed)} more; {_ONLY_WITHIN}"
             return f"{own}, and {_ONLY_UNDER}"

@@ -8,6 +8,9 @@ from reprieve.engine.claims import (
     Claim,
     FlavorMissing,
     FlavorUnsuited,
+    GroupDisagrees,
+    GroupIncomplete,
+    GroupTooVaried,
     NamespaceNotTaken,
     NotCovered,
     QueueMissing,
@@ -20,7 +23,7 @@ from reprieve.engine.claims import (
     WorkloadsStay,
 )
 from reprieve.model.resources import print_amount
-from reprieve.texts.parts import every, listed, moment
+from reprieve.texts.parts import count, every, listed, moment
 
 VICTIMS_CLAIMED = "the workloads it could preempt are victims of another workload already"
 QUOTA_TAKEN = "the quota went to another workload in this cycle"
@@ -35,8 +38,11 @@ def waits_for_ready(units: Sequence[str]) -> str:
     return f"nobody is admitted before all pods of {units[0]}{more} are ready"
 
 
-def quota_fits(unit: str, queue: str, flavors: str) -> str:
-    return f"{unit} fits in {queue}: {flavors}; nobody is preempted."
+def quota_fits(unit: str, queue: str, flavors: str, places: Sequence[tuple[Sequence[str], int]] = ()) -> str:
+    """`places`: domains of a topology, and how many pods go to each."""
+    named = [f"{'/'.join(values)} ({pods})" for values, pods in places]
+    where = f"; its pods go to {listed(named)}" if places else ""
+    return f"{unit} fits in {queue}: {flavors}{where}; nobody is preempted."
 
 
 def quota_preempts(unit: str, queue: str, victims: Sequence[str], takings: Sequence[str]) -> str:
@@ -168,6 +174,10 @@ def already_admitted(unit: str, queue: str) -> str:
     return f"{unit} is already admitted by {queue}: there is nothing to decide"
 
 
+def waits_for_nothing(unit: str, *, finished: bool) -> str:
+    return f"{unit} {'has finished' if finished else 'is inactive (spec.active is false)'}."
+
+
 def no_queue(unit: str, claim: Claim) -> str:
     return f"{unit} stays pending: {_NO_QUEUE[type(claim)](claim)}"
 
@@ -205,6 +215,13 @@ _NO_QUEUE: dict[type[Any], Callable[[Any], str]] = {
     ),
     NamespaceNotTaken: lambda claim: (
         f"the ClusterQueue {claim.queue} does not take workloads of the namespace {claim.namespace} (namespaceSelector)"
+    ),
+    GroupIncomplete: lambda claim: (
+        f"its group has {claim.there} of its {count(claim.total, 'pod')}, and asks for quota when all of them are there"
+    ),
+    GroupDisagrees: lambda claim: "its pods do not name the same queue and the same number of pods",  # noqa: ARG005
+    GroupTooVaried: lambda claim: (
+        f"its pods have {claim.shapes} different shapes, and at most {claim.most} can be queued together"
     ),
 }
 

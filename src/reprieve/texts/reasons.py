@@ -9,7 +9,7 @@ from reprieve.engine import reasons as why
 from reprieve.texts import quota
 from reprieve.texts.claims import of_domain
 from reprieve.texts.parts import moment
-from reprieve.texts.remarks import gate_off, member_left_out, missing_class, no_task_groups
+from reprieve.texts.remarks import fewer_are_enough, gate_off, member_left_out, missing_class, no_task_groups
 
 CRITERIA = {
     "FewestBudgetViolations": "it has the fewest PDB violations",
@@ -19,6 +19,7 @@ CRITERIA = {
     "FewestVictims": "it has the fewest victims",
     "NearestQueues": "the queues of its victims are nearest in the tree",
     "LatestStart": "its most important victims started last",
+    "LeastLostWork": "the least work is lost there",
     "YoungestVictims": "its victims are the youngest",
     "TieBreak": "all else is equal, and the oldest node comes first, then the first by name",
     "FirstByName": "all else is equal, and it is the first by name",
@@ -27,6 +28,7 @@ CRITERIA = {
     "CheapestSelection": "of the clusters that the spread constraints allow, these cost least",
     "EarlierAffinityGroup": "its affinity group comes first",
     "OnlyCandidate": "it is the only candidate",
+    "OldestPlaceholder": "the oldest placeholder in whose place the preemptor fits is there",
 }
 # Why nobody is asked to leave, though no rule protects them.
 _BECAUSE = {
@@ -66,6 +68,7 @@ _LAWS = {
     "WholeGroup": "it goes only with its whole group, and queues preempt single pods",
     "OutsideQueues": "it was not placed by queues, and priorities alone decide over it",
     "NothingShared": "it holds nothing of what the preemptor asks for",
+    "NotKeptForIt": "it is no placeholder that keeps a place for the preemptor",
     "FreesTooMuch": "it would free more than {queue} still has to free",
 }
 
@@ -78,6 +81,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     why.NoHelp: lambda reason: f"preempting it would not help: {reason.domain} {of_domain(reason.obstacle)}",
     why.NobodyAsked: lambda reason: _BECAUSE[reason.because].format(gate=reason.gate),
     why.GateOff: lambda reason: gate_off(reason).sentence,
+    why.FewerAreEnough: lambda reason: fewer_are_enough(reason).sentence,
     why.NoTaskGroups: lambda reason: no_task_groups(reason).sentence,
     why.MemberLeftOut: lambda reason: member_left_out(reason).sentence,
     why.MissingClass: lambda reason: missing_class(reason).sentence,
@@ -111,6 +115,7 @@ _SENTENCES: dict[type[Any], str | Callable[[Any], str]] = {
     why.NoFlavor: lambda reason: f"nobody is preempted: {quota.no_place(reason.claims)}",
     # for pods in queues
     why.QueueOver: lambda reason: f"{reason.queue} is over its guarantee{_RELUCTANT if reason.reluctant else ''}",
+    why.PlaceholderReplaced: "it kept the place on {node} for the preemptor, which has come",
     why.NodeRequired: lambda reason: f"the preemptor must run on {reason.node}{_RELUCTANT if reason.reluctant else ''}",
     why.QueueAboveMaximum: "{queue} uses more than its maximum",
     why.QueueLaw: lambda reason: _law(reason),

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from reprieve.texts.parts import listed
 
 NO_SUCH_PATH = "the server could not find the requested resource"
+CLIENT_LEFT = "the client left before it had sent its request"
 INTERNAL = "an unexpected error happened; it is in the log of the server"
 UNAUTHORIZED = "a token is needed: send it as 'Authorization: Bearer TOKEN'"
 STRANGE_HOST = "the Host of this request is not this machine: only localhost and loopback addresses are served"
@@ -59,8 +60,16 @@ def too_large(limit: int) -> str:
     return f"the body is too large: at most {limit} bytes are read"
 
 
+TOO_MANY_WAIT = "too many others wait for the same: try again in a moment"
+
+
+def too_many_parts(most: int) -> str:
+    return f"the body has too many objects and lists in it: at most {most} are read"
+
+
 def media_type(found: str, allowed: Iterable[str]) -> str:
-    wrong = f"the body of the request was in an unknown format: '{found[:80]}'; accepted: {', '.join(allowed)}"
+    what = f"in an unknown format: '{found[:80]}'" if found else "sent without a Content-Type"
+    wrong = f"the body of the request was {what}; accepted: {', '.join(allowed)}"
     return f"{wrong}. {_PROTOBUF}" if "protobuf" in found else wrong
 
 
@@ -187,3 +196,28 @@ def no_log(name: str) -> str:
 
 def log_dropped(name: str) -> str:
     return f'the log of pod "{name[:80]}" was dropped: the oldest go first when there is too much of them'
+
+
+def too_many_connections(most: int) -> str:
+    return f"too many connections: {most} are served at a time; try again"
+
+
+def too_many_of_one(most: int) -> str:
+    return f"too many connections from here: {most} of one client are served at a time; try again"
+
+
+def no_descriptors(error: object) -> str:
+    return (
+        f"nobody can be let in, because this process has no file descriptors left ({error}); trying again each second"
+    )
+
+
+def too_slow(seconds: float) -> str:
+    return f"the body did not arrive within {seconds:g} s"
+
+
+def held_up(wall: float, cpu: float, task: str, place: str) -> str:
+    """Of the event loop."""
+    who = f" by {task}" if task else ""
+    where = f", in {place}" if place else ""
+    return f"the event loop was held up for {wall:.2f} s ({cpu:.2f} s of it the CPU){who}{where}"

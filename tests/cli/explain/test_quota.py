@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,34 @@ WHY = {
 def test_why_no_queue_takes_a_workload_is_an_answer(name: str, want: str) -> None:
     done = reprieve("explain", "-f", "-", "--for", f"workload/default/{name}", stdin=to_yaml(*HELD_UP))
     assert (done.returncode, done.stdout) == (0, f"Workload/default/{name} stays pending: {want}\n")
+
+
+@pytest.mark.parametrize(("name", "want"), WHY.items())
+def test_who_is_in_no_queue_is_unschedulable_in_a_plan(name: str, want: str) -> None:
+    unit = f"Workload/default/{name}"
+    done = reprieve("plan", "-f", "-", "--for", unit, stdin=to_yaml(*HELD_UP))
+    assert (done.returncode, done.stdout) == (0, f"{unit} stays pending: {want}\n")
+    told = json.loads(reprieve("plan", "-f", "-", "--for", unit, "-o", "json", stdin=to_yaml(*HELD_UP)).stdout)
+    (made,) = told["decisions"]
+    assert (made["preemptor"], made["policy"], made["outcome"]) == (unit, "quota", "Unschedulable")
+    assert len(made["claims"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("parts", "want"),
+    [({"active": False}, "is inactive (spec.active is false)"), ({"finished": True}, "has finished")],
+)
+def test_who_does_not_wait_is_told_apart_from_who_is_not_there(parts: dict[str, Any], want: str) -> None:
+    over = workload("over", "held", cpu=1)
+    if parts.pop("finished", False):
+        over["status"] = {"conditions": [condition("Finished", "2026-01-01T11:00:00Z", reason="Succeeded")]}
+    over["spec"] |= parts
+    text = to_yaml(*HELD_UP, over)
+    done = reprieve("plan", "-f", "-", "--for", "workload/default/over", stdin=text)
+    assert done.returncode == 2
+    assert f"--for: Workload/default/over {want}; there is nothing to decide" in done.stderr
+    explained = reprieve("explain", "-f", "-", "--for", "workload/default/over", stdin=text)
+    assert (explained.returncode, explained.stdout) == (0, f"Workload/default/over {want}.\n")
 
 
 def test_a_cycle_tells_of_everybody_why_they_wait() -> None:

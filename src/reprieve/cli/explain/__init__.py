@@ -17,6 +17,7 @@ from reprieve.cli.options import (
     Namespace,
     Now,
     OptionalFiles,
+    Search,
     Server,
     Token,
     settings_from,
@@ -53,6 +54,7 @@ def explain(
     now: Now = None,
     config: Config = None,
     feature_gates: Gates = None,
+    search: Search = None,
     output: Format = PlanOutput.text,
     namespace: Namespace = None,
     kubeconfig: Kubeconfig = None,
@@ -71,7 +73,7 @@ def explain(
     asked = unit or about
     if asked is None or (unit and about):
         raise BadUsage(texts.WHICH_UNIT)
-    cluster = ClusterAsked(kubeconfig, context, config, feature_gates)
+    cluster = ClusterAsked(kubeconfig, context, config, feature_gates, search)
     if cluster:
         _refuse_with_cluster(filename, uid, server, output)
         from reprieve.cli.explain.cluster import explain_cluster
@@ -85,11 +87,11 @@ def explain(
             raise BadUsage(texts.NO_STRUCTURE)
         if uid:
             raise BadUsage(texts.NO_UID_IN_FILES)
-        lines, warnings = explain_files(filename, asked, why_not, now, settings_from(config, feature_gates))
+        lines, warnings = explain_files(filename, asked, why_not, now, settings_from(config, feature_gates, search))
         print_warnings(warnings)
         say("\n".join(lines))
         return
-    if now or config or feature_gates:
+    if now or config or feature_gates or search:
         raise BadUsage(texts.FILES_ONLY)
     with connected(server, token) as client:
         told, text = explain_live(client, asked, why_not, namespace, uid)

@@ -1,19 +1,18 @@
 """`reprieve up`: a whole control plane in one process."""
 
 import asyncio
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reprieve.cli.connecting import TOKEN, default_directory
+from reprieve.cli.addresses import default_directory
 from reprieve.cli.manifests import read_manifests
-from reprieve.cli.options import BadUsage, Config, Gates, check_quantity, settings_from
+from reprieve.cli.options import Config, Gates, Search, check_quantity, settings_from
+from reprieve.cli.up.access import NoToken, TokenFileOption, close_to_others, entrance
 from reprieve.cli.up.gates import for_demo
 from reprieve.manifests.reading import unheard
-from reprieve.texts import cli as texts
 
 DEFAULT_PORT = 7410
 
@@ -28,15 +27,9 @@ Data = Annotated[
     typer.Option("--data", metavar="DIR", help="Where everything is kept; else `reprieve` below the user's data home."),
 ]
 Host = Annotated[
-    str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond this machine only with a token.")
+    str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond this machine never without a token.")
 ]
 Port = Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port; 0: any that is free.")]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--token-file", metavar="FILE", help="Only serve who sends the token in this file; else REPRIEVE_TOKEN's."
-    ),
-]
 Agents = Annotated[
     list[Agent] | None,
     typer.Option(
@@ -44,6 +37,15 @@ Agents = Annotated[
         metavar="process|hollow",
         help="process: this machine is a node and runs real processes (default). hollow: nodes on which pods only "
         "pretend to run. Repeatable.",
+    ),
+]
+UserOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--user",
+        metavar="NAMESPACE=USER",
+        help="Run the processes of a namespace as this user, and of namespaces without one not at all; for root. "
+        "Repeatable.",
     ),
 ]
 Nodes = Annotated[int, typer.Option("--nodes", metavar="N", min=0, max=100_000, help="How many hollow nodes.")]
@@ -68,7 +70,9 @@ def up(
     data: Data = None,
     host: Host = "127.0.0.1",
     port: Port = DEFAULT_PORT,
-    token_file: TokenFile = None,
+    token_file: TokenFileOption = None,
+    insecure_no_token: NoToken = False,
+    user: UserOptions = None,
     agent: Agents = None,
     nodes: Nodes = 3,
     node_cpu: NodeCpu = "8",
@@ -76,6 +80,7 @@ def up(
     node_gpus: NodeGpus = 0,
     config: Config = None,
     feature_gates: Gates = None,
+    search: Search = None,
     shadow: Shadow = False,
     scheduler_name: Names = None,
     filename: Manifests = None,
@@ -87,11 +92,11 @@ def up(
     by themselves. Ctrl-C stops it; what is stored stays. Exits with 2 when the data is in use, the port is taken, or
     the settings cannot be used.
     """
-    settings = settings_from(config, feature_gates)
+    settings = settings_from(config, feature_gates, search)
     settings = for_demo(settings) if demo else settings
     manifests = read_manifests(filename or [])
-    token = _token(token_file)
     # Imported here: no other verb needs a scheduler or a server.
+    from reprieve.agents.process.users import Users
     from reprieve.cli.up.nodes import HollowNodes
     from reprieve.cli.up.run import Setup, run
 
@@ -100,13 +105,15 @@ def up(
     if hollow is not None:
         check_quantity("--node-cpu", "cpu", node_cpu)
         check_quantity("--node-memory", "memory", node_memory)
+    directory = None if demo and data is None and not agents else (data or default_directory()).absolute()
+    close_to_others(directory)
     setup = Setup(
-        directory=None if demo and data is None and not agents else (data or default_directory()).absolute(),
+        directory=directory,
         host=host,
         port=port,
-        token=token,
-        token_file=str(token_file.absolute()) if token_file is not None else "",
+        entrance=entrance(token_file, directory, insecure=insecure_no_token),
         processes=Agent.process in agents,
+        users=Users.named(user or ()),
         hollow=hollow,
         settings=settings,
         shadow=shadow,
@@ -116,15 +123,3 @@ def up(
     )
     with unheard():
         asyncio.run(run(setup))
-
-
-def _token(file: Path | None) -> str:
-    if file is None:
-        return os.environ.get(TOKEN, "")
-    try:
-        token = file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadUsage(texts.unusable(str(file), error)) from error
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise BadUsage(texts.no_such("--token-file", str(file), "it must hold one word of printable ASCII characters"))
-    return token

@@ -16,9 +16,20 @@ import msgspec
 import typer
 from rich.console import Console
 
+from reprieve.access.audit import AUDIT_FILE, AuditLog
 from reprieve.agents.process.machine import node_name
-from reprieve.cli.connecting import Address, default_directory, leave_address, read_address, remove_address
+from reprieve.agents.process.users import Users
+from reprieve.cli.addresses import (
+    Address,
+    default_directory,
+    leave_address,
+    list_address,
+    read_address,
+    remove_address,
+    unlist_address,
+)
 from reprieve.cli.options import BadUsage
+from reprieve.cli.up.access import Entrance, write_kubeconfig
 from reprieve.cli.up.gates import gate_lines
 from reprieve.cli.up.nodes import HollowNodes, make_nodes
 from reprieve.cli.up.view import LiveView
@@ -26,9 +37,10 @@ from reprieve.client.applying import apply
 from reprieve.client.connection import Client
 from reprieve.client.paths import short_name
 from reprieve.configuration import Settings
-from reprieve.control_plane import ControlPlane, calm_garbage_collection
+from reprieve.control_plane import ControlPlane, calm_garbage_collection, load_calmly
 from reprieve.demo.lines import show_line
 from reprieve.embedded_plane import open_plane
+from reprieve.loop_watchdog import LoopWatchdog
 from reprieve.model.clock import system_clock
 from reprieve.server import Serving, create_app, serve
 from reprieve.texts import cli as texts
@@ -36,6 +48,8 @@ from reprieve.texts import cli as texts
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READY_EVERY = 0.02
 _INTERRUPTED = 130
+_TURN_OF_A_THREAD = 0.001
+"""Seconds after which a thread that works gives way to the loop, each time that the loop wakes."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +58,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path | None
     host: str
     port: int
-    token: str
-    token_file: str
+    entrance: Entrance
     processes: bool
+    users: Users
     hollow: HollowNodes | None
     settings: Settings
     shadow: bool
@@ -62,13 +76,17 @@ async def run(setup: Setup) -> None:
     how_to_stop, stopping = _words(setup)
     stop = _stop_on_signals(console, stopping)
     async with _opened(setup) as (plane, lines), _served(setup, plane) as serving:
-        with _address_left(setup, serving) as more:
+        with _address_left(setup, serving) as (more, other):
             gates = gate_lines(setup.settings, demo=setup.demo)
-            for line in (texts.serving(serving.url), *lines, *more, *gates, how_to_stop):
+            for line in (texts.serving(serving.url), *lines, *more, *([other] if other else []), *gates, how_to_stop):
                 show_line(console, line)
             await plane.start()
-            elsewhere = serving.url if more else ""
-            await _until(stop, serving, _work(setup, plane, serving, console, elsewhere))
+            elsewhere = serving.url if other else ""
+            calm = asyncio.create_task(load_calmly(plane))
+            try:
+                await _until(stop, serving, _work(setup, plane, serving, console, elsewhere))
+            finally:
+                calm.cancel()
     console.print(texts.STOPPED)
 
 
@@ -94,10 +112,9 @@ async def _work(setup: Setup, plane: ControlPlane, serving: Serving, console: Co
     """
     view = None if setup.demo else LiveView(plane, console)
     if setup.manifests:
-        await asyncio.to_thread(_apply, serving.url, setup.token, setup.manifests, console)
+        await asyncio.to_thread(_apply, serving.url, setup.entrance.token, setup.manifests, console)
     while not plane.ready:
         await asyncio.sleep(_READY_EVERY)
-    calm_garbage_collection()
     if view is not None:
         await view.run()
         return
@@ -135,7 +152,9 @@ async def _opened(setup: Setup) -> AsyncIterator[tuple[ControlPlane, list[str]]]
     except OSError as error:
         raise BadUsage(texts.unusable(str(setup.directory), error)) from error
     try:
-        yield plane, await _furnish(setup, plane)
+        lines = await _furnish(setup, plane)
+        calm_garbage_collection()
+        yield plane, lines
     finally:
         await plane.stop()
 
@@ -143,12 +162,17 @@ async def _opened(setup: Setup) -> AsyncIterator[tuple[ControlPlane, list[str]]]
 async def _furnish(setup: Setup, plane: ControlPlane) -> list[str]:
     """Add agents and nodes; in lines, what they are."""
     lines = [texts.IN_MEMORY if setup.directory is None else texts.keeps_data(str(setup.directory))]
+    plane.add(LoopWatchdog(plane.metrics_registry))
+    sys.setswitchinterval(_TURN_OF_A_THREAD)
     if setup.processes and setup.directory is not None:
         from reprieve.agents.process.agent import ProcessAgent
         from reprieve.agents.process.kept_logs import LogLimits
+        from reprieve.agents.process.remains import take_in_orphans
 
         limits = LogLimits(setup.settings.logs.per_attempt.value, setup.settings.logs.total.value)
-        plane.add(ProcessAgent(plane.store, system_clock, setup.directory / "agent", logs=limits))
+        agent = setup.directory / "agent"
+        plane.add(ProcessAgent(plane.store, system_clock, agent, logs=limits, users=setup.users, groups=True))
+        take_in_orphans()
         lines.append(texts.real_node(node_name(socket.gethostname())))
     if setup.hollow is not None:
         surplus = await make_nodes(plane.store, setup.hollow)
@@ -159,7 +183,8 @@ async def _furnish(setup: Setup, plane: ControlPlane) -> list[str]:
 
 @asynccontextmanager
 async def _served(setup: Setup, plane: ControlPlane) -> AsyncIterator[Serving]:
-    serving = await serve(create_app(plane, token=setup.token), setup.host, setup.port)
+    audit = AuditLog(setup.directory / AUDIT_FILE, system_clock) if setup.directory is not None else None
+    serving = await serve(create_app(plane, tokens=setup.entrance.tokens, audit=audit), setup.host, setup.port)
     try:
         yield serving
     finally:
@@ -167,16 +192,24 @@ async def _served(setup: Setup, plane: ControlPlane) -> AsyncIterator[Serving]:
 
 
 @contextmanager
-def _address_left(setup: Setup, serving: Serving) -> Iterator[list[str]]:
-    """Tell other commands where it is, as long as it is; yields what there is to say about that."""
+def _address_left(setup: Setup, serving: Serving) -> Iterator[tuple[list[str], str]]:
+    """Tell other commands where it is, as long as it is; yields what there is to say about that, and who is found
+    instead."""
     default = default_directory()
-    address = Address(serving.url, os.getpid(), str(setup.directory or ""), setup.token_file)
-    places = [place for place in dict.fromkeys((setup.directory, default)) if place is not None]
+    address = Address(serving.url, os.getpid(), str(setup.directory or ""), setup.entrance.file)
+    # The data directory comes last: whoever waits for the file there finds all of it.
+    places = [place for place in dict.fromkeys((default, setup.directory)) if place is not None]
+    list_address(address)
     left = [leave_address(address, place) for place in places]
+    own = [place for place, written in zip(places, left, strict=True) if written]
+    files = [write_kubeconfig(place, serving.url, setup.entrance.token) for place in reversed(own)]
+    lines = [texts.for_kubectl(str(file)) for file in files[:1]] if setup.entrance.token else [texts.NOBODY_ASKED]
     other = read_address(default)
+    elsewhere = "" if all(left) or other is None else texts.found_elsewhere(other.url, serving.url)
     try:
-        yield [] if all(left) or other is None else [texts.found_elsewhere(other.url, serving.url)]
+        yield lines, elsewhere
     finally:
+        unlist_address(address)
         for place in places:
             remove_address(address, place)
 

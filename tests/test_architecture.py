@@ -79,3 +79,12 @@ def defined() -> set[str]:
 @pytest.mark.parametrize("name", sorted({name for name in _CODE.findall(PAGE.read_text()) if _NAME.fullmatch(name)}))
 def test_classes_and_functions_on_the_page_are_there(name: str) -> None:
     assert name in defined()
+
+
+def test_no_two_classes_have_one_name() -> None:
+    named: dict[str, list[str]] = {}
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                named.setdefault(node.name, []).append(path.relative_to(SOURCES).as_posix())
+    assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}

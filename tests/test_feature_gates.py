@@ -78,7 +78,7 @@ def test_a_named_gate_of_the_file_wins_over_all_of_a_stage_on_the_command_line()
         (
             "TopologyAwareScheduling=true",
             "$.featureGates.TopologyAwareScheduling: found true; it can only be false: Kueue's placement by topology; "
-            "not part of Reprieve, so it stays off.",
+            "here it needs no gate, so this one stays off.",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from reprieve.configuration import Settings
 from reprieve.engine.plan import Plan
@@ -20,6 +20,7 @@ from reprieve.policies.registry import Policies
 from reprieve.world import World, microseconds
 from tests.builders.pods import Dict, config_map, pod, without_nothing
 
+Search = Literal["Best", "Design"]
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOW = "2026-01-01T12:00:00Z"
 OPTED_OUT = {"yunikorn.apache.org/allow-preemption": "false"}
@@ -77,9 +78,11 @@ def ago(minutes: float) -> str:
     return (NOON - timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
 
 
-def decide(*objects: Any, preemptor: str = "ask") -> Decision:
+def decide(*objects: Any, preemptor: str = "ask", search: Search | None = None) -> Decision:
     """The decision over manifests and lists of them; the ledger must be afterwards what it was before."""
-    policies = policies_over([each for item in objects for each in (item if isinstance(item, list) else [item])])
+    policies = policies_over(
+        [each for item in objects for each in (item if isinstance(item, list) else [item])], search
+    )
     return decision(decide_for(policies, preemptor, at()))
 
 
@@ -96,9 +99,9 @@ def short(unit: str) -> str:
     return unit.removeprefix("Pod/default/")
 
 
-def policies_over(objects: list[Dict]) -> Policies:
+def policies_over(objects: list[Dict], search: Search | None = None) -> Policies:
     """All policies, over a world that may change."""
-    return Policies(World(load_objects(objects).objects), Settings(validate=True))
+    return Policies(World(load_objects(objects).objects), Settings(validate=True, search=search))
 
 
 def decide_for(policies: Policies, pod: str, now: int) -> Plan:

@@ -25,7 +25,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture
 def client(plane: Running) -> Iterator[Client]:
-    with Client(plane.wait_for_address()) as client:
+    with plane.client() as client:
         yield client
 
 
@@ -69,7 +69,7 @@ def test_a_refusal_has_the_words_and_the_code_of_the_server(client: Client) -> N
     assert caught.value.already_exists
 
 
-def test_what_is_applied_at_the_same_moment_as_a_change_is_tried_again(client: Client) -> None:
+def test_what_is_applied_at_the_same_moment_as_a_change_is_tried_again(plane: Running, client: Client) -> None:
     """Somebody writes between reading and writing: the version no longer fits, and the second try has seen it."""
 
     class Meddled(Client):
@@ -83,7 +83,7 @@ def test_what_is_applied_at_the_same_moment_as_a_change_is_tried_again(client: C
             return found
 
     apply(client, config("contested", ours="1"))
-    with Meddled(client.url) as meddled:
+    with Meddled(client.url, plane.token()) as meddled:
         assert apply(meddled, config("contested", ours="2")).outcome == "configured"
     assert client.get(CONFIG_MAPS, "contested", "default")["data"] == {"ours": "2", "theirs": "1"}
 
@@ -124,5 +124,5 @@ def test_a_proxy_of_the_environment_is_not_asked_about_this_machine(
     plane: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    with Client(plane.wait_for_address()) as client:
+    with plane.client() as client:
         assert len(client.items(NODES)) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from reprieve.manifests.kinds import (
     BINDINGS,
@@ -19,9 +19,16 @@ from reprieve.manifests.kinds import (
     REPLICA_SETS,
     RESOURCES,
 )
+from reprieve.manifests.resource import Resource
 from reprieve.model.resources import NOTHING, Resources
-from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.records import Record
+from reprieve.stores.records import Listing, Record
+
+
+class Listed(Protocol):
+    """Whoever can say what is stored: the store itself, its file, or a server."""
+
+    async def list(self, resource: Resource) -> Listing: ...
+
 
 _COHORT = Resources({"cpu": 8000})
 
@@ -33,7 +40,7 @@ class Books:
         self._diary = diary
         self._node_of: dict[str, str] = {}
 
-    async def broken(self, store: EmbeddedStore) -> list[str]:
+    async def broken(self, store: Listed) -> list[str]:
         """The laws that do not hold now."""
         return [
             *[line async for line in self._lost(store)],
@@ -43,7 +50,7 @@ class Books:
             *[line async for line in _crowded_clusters(store)],
         ]
 
-    async def _lost(self, store: EmbeddedStore) -> Any:
+    async def _lost(self, store: Listed) -> Any:
         """Everything that was acknowledged is there, unless somebody has asked for its deletion since."""
         have, asked, count = self._read()
         there = {
@@ -64,14 +71,14 @@ class Books:
         for line in self._diary.read_text().splitlines() if self._diary.exists() else ():
             word, *parts = line.split(" ")
             if word == "count":
-                count = int(parts[0])
+                count = max(count, int(parts[0]))  # of several who count, one may be told later than the next
             elif word == "have":
                 have[parts[0], parts[1], parts[2]] = parts[3]
             else:
                 asked.add((parts[0], parts[1], parts[2]))
         return have, asked, count
 
-    async def _bound_twice(self, store: EmbeddedStore) -> Any:
+    async def _bound_twice(self, store: Listed) -> Any:
         for record in (await store.list(PODS)).records:
             node = record.data["spec"].get("nodeName", "")
             before = self._node_of.setdefault(record.uid, node) or node
@@ -80,7 +87,7 @@ class Books:
             self._node_of[record.uid] = node
 
 
-async def _crowded_nodes(store: EmbeddedStore) -> Any:
+async def _crowded_nodes(store: Listed) -> Any:
     used: dict[str, Resources] = {}
     for record in (await store.list(PODS)).records:
         node = record.data["spec"].get("nodeName", "")
@@ -92,7 +99,7 @@ async def _crowded_nodes(store: EmbeddedStore) -> Any:
             yield f"node {record.name} holds {amount} of {record.manifest.allocatable.of('cpu')}"
 
 
-async def _overdrawn_quota(store: EmbeddedStore) -> Any:
+async def _overdrawn_quota(store: Listed) -> Any:
     used = NOTHING
     for record in (await store.list(QUOTA_WORKLOADS)).records:
         status = record.manifest.status
@@ -106,7 +113,7 @@ async def _overdrawn_quota(store: EmbeddedStore) -> Any:
         yield f"the cohort uses {used.of('cpu')} of {_COHORT.of('cpu')}"
 
 
-async def _crowded_clusters(store: EmbeddedStore) -> Any:
+async def _crowded_clusters(store: Listed) -> Any:
     used: Counter[str] = Counter()
     jobs = {record.name: record for record in (await store.list(JOBS)).records}
     for record in (await store.list(BINDINGS)).records:
@@ -124,7 +131,7 @@ async def _crowded_clusters(store: EmbeddedStore) -> Any:
             yield f"cluster {record.name} holds {used[record.name]} of 3000"
 
 
-async def unsettled(store: EmbeddedStore) -> list[str]:
+async def unsettled(store: Listed) -> list[str]:
     """What is wrong when nothing happens any more: every Job that still exists has ended, everybody else runs."""
     return [
         *[line async for line in _open_jobs(store)],
@@ -133,13 +140,13 @@ async def unsettled(store: EmbeddedStore) -> list[str]:
     ]
 
 
-async def _open_jobs(store: EmbeddedStore) -> Any:
+async def _open_jobs(store: Listed) -> Any:
     for record in (await store.list(JOBS)).records:
         if not _is(record, "Complete"):
             yield f"{record.unit} is not complete"
 
 
-async def _half_gangs(store: EmbeddedStore) -> Any:
+async def _half_gangs(store: Listed) -> Any:
     members: dict[str, list[Record]] = {}
     for record in (await store.list(PODS)).records:
         group = (record.data["spec"].get("schedulingGroup") or {}).get("podGroupName", "")
@@ -152,7 +159,7 @@ async def _half_gangs(store: EmbeddedStore) -> Any:
             yield f"{record.unit} has {placed} of {record.manifest.policy.min_count} placed"
 
 
-async def _missing_replicas(store: EmbeddedStore) -> Any:
+async def _missing_replicas(store: Listed) -> Any:
     for record in (await store.list(REPLICA_SETS)).records:
         if record.data.get("status", {}).get("readyReplicas", 0) < record.data["spec"]["replicas"]:
             yield f"{record.unit} has {record.data.get('status')}"

@@ -1,4 +1,5 @@
-"""Load of all five policies, made by the process that is going to be killed, with a diary of what was acknowledged.
+"""Load of all five policies, made by the process that is going to be killed or by clients of it, with a diary of what
+was acknowledged.
 
 The diary is a file of lines that reach the operating system before the next step is taken: what the store has
 acknowledged is in it, or at most one line is missing. `ask` stands before a deletion, `have` after a creation.
@@ -10,13 +11,13 @@ import asyncio
 import os
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.manifests.kinds import CONFIG_MAPS, JOBS, resource_of
 from reprieve.manifests.resource import Resource
-from reprieve.stores.embedded.store import EmbeddedStore
-from reprieve.stores.errors import AlreadyExists, NotFound
+from reprieve.stores.errors import AlreadyExists, Conflict, NotFound
+from reprieve.stores.records import Listing, Record
 from tests.builders.federation import hollow_cluster
 from tests.planes.running import Dict, job
 
@@ -131,10 +132,26 @@ def _ledger() -> Dict:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ledger", "namespace": "default"}}
 
 
+class Storing(Protocol):
+    """What load is made with: the store itself, or a client of a server."""
+
+    async def list(self, resource: Resource) -> Listing: ...
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> Record: ...
+
+    async def create(self, resource: Resource, data: Dict) -> Record: ...
+
+    async def delete(self, resource: Resource, name: str, namespace: str = "") -> Any: ...
+
+    async def patch(
+        self, resource: Resource, name: str, namespace: str, patch: Dict, *, version: int | None = None
+    ) -> Record: ...
+
+
 class Load:
     """Creates and deletes work of all kinds, at a pace, until it is cancelled."""
 
-    def __init__(self, store: EmbeddedStore, diary: Diary, seed: int) -> None:
+    def __init__(self, store: Storing, diary: Diary, seed: int) -> None:
         self._store = store
         self._diary = diary
         self._chance = random.Random(seed)  # noqa: S311
@@ -230,7 +247,10 @@ class Load:
     async def _count(self) -> None:
         known = await self._store.get(CONFIG_MAPS, "ledger", "default")
         number = int((known.data.get("data") or {}).get("count", "0")) + 1
-        await self._store.patch(
-            CONFIG_MAPS, "ledger", "default", {"data": {"count": str(number)}}, version=known.version
-        )
+        try:
+            await self._store.patch(
+                CONFIG_MAPS, "ledger", "default", {"data": {"count": str(number)}}, version=known.version
+            )
+        except Conflict:
+            return  # somebody else counted
         self._diary.write("count", number)

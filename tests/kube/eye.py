@@ -178,7 +178,7 @@ class Eye:
         self._moments.append((self._version, time.monotonic()))
         life = self._see(event["object"])
         if event["type"] == "DELETED":
-            life.gone_at = self._version
+            life.gone_at = life.gone_at or self._version  # its place is free since it was over
             self._promised(life, "")
         return self._look()
 

@@ -60,12 +60,15 @@ class Answer:
 
     code: int
     retry_after: int | None = None
+    cause: str = ""
+    """Why, where the server says that in a word of its own: `DisruptionBudget` where a budget forbids an eviction."""
 
     def headers(self) -> list[tuple[str, str]]:
         return [] if self.retry_after is None else [("Retry-After", str(self.retry_after))]
 
     def body(self) -> bytes:
-        return json.dumps(status(self.code)).encode()
+        details = {"details": {"causes": [{"reason": self.cause}]}} if self.cause else {}
+        return json.dumps({**status(self.code), **details}).encode()
 
 
 @dataclass(frozen=True)

@@ -110,11 +110,22 @@ class Process:
         self.start()
 
     def halt(self) -> None:
-        """It stays there and answers nobody, until it is told to go on."""
+        """It stays there and answers nobody, until it is told to go on. Each of its threads has stopped by then."""
         self._signal(signal.SIGSTOP)
+        end = time.monotonic() + _POLITE
+        while any(state not in "TtZX" for state in self._states()) and time.monotonic() < end:
+            time.sleep(0.001)
 
     def go_on(self) -> None:
         self._signal(signal.SIGCONT)
+
+    def _states(self) -> list[str]:
+        """Of its threads, as Linux tells them; elsewhere nothing is told."""
+        found = []
+        for task in Path(f"/proc/{self.pid}/task").glob("*/stat"):
+            with suppress(OSError):
+                found.append(task.read_text().rpartition(")")[2].split()[0])
+        return found
 
     def tail(self, lines: int = 30) -> str:
         written = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []

@@ -18,6 +18,7 @@ from tests.cli.running import until
 from tests.kube.client import KubeClient
 from tests.kube.conftest import MakeNode
 from tests.kube.hollow import pod
+from tests.kube.wishes import APPS, DEDICATED, ZONE, node_labels, some
 
 # All nodes are looked at, so that chance has no other say than among equals.
 ALL_NODES = {"percentageOfNodesToScore": 100}
@@ -64,14 +65,17 @@ def shadow(directory: Path, kubeconfig: str, *options: str) -> Iterator[Shadow]:
 class Rivals:
     """One namespace with nodes of its own, full of pods that may be preempted."""
 
-    def __init__(self, admin: KubeClient, namespace: str, make_node: MakeNode, seed: int) -> None:
+    def __init__(self, admin: KubeClient, namespace: str, make_node: MakeNode, seed: int, *, wishes: int = 0) -> None:
+        """`wishes`: so many things at most does a pod ask for beside cpu."""
         self._admin = admin
+        self.wishes = wishes
         self._namespace = namespace
         self._make_node = make_node
         self._random = random.Random(seed)  # noqa: S311 - a test that can be repeated
         self._made = 0
         self._nodes: dict[str, int] = {}
         self._uids: dict[str, str] = {}
+        self._taken_ports: set[int] = set()
         for name, value in _CLASSES.items():
             if admin.find("scheduling.k8s.io/v1", "PriorityClass", name) is None:
                 manifest = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
@@ -81,8 +85,12 @@ class Rivals:
         """Nodes of several sizes, all full; some of the pods have a budget."""
         for number in range(nodes):
             cpu = self._random.choice((4, 6, 8))
-            labels = {"test": self._namespace, "zone": f"{self._namespace}-{number % 3}"}
-            self._nodes[self._make_node(cpu=str(cpu), labels=labels)["metadata"]["name"]] = cpu * 1000
+            zone = self._zones[number % 3]
+            labels = {"test": self._namespace, **(node_labels(self._random, zone) if self.wishes else {ZONE: zone})}
+            name = self._make_node(cpu=str(cpu), labels=labels)["metadata"]["name"]
+            self._nodes[name] = cpu * 1000
+            if self.wishes and number % 4 == 3:
+                self._admin.patch("v1", "Node", name, {"spec": {"taints": [DEDICATED]}})
         for app in ("a", "b"):
             budget = {"minAvailable": self._random.randrange(2, 6), "selector": {"matchLabels": {"app": app}}}
             metadata = {"name": app, "namespace": self._namespace}
@@ -90,6 +98,10 @@ class Rivals:
                 {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget}
             )
         self.renew()
+
+    @property
+    def _zones(self) -> list[str]:
+        return [f"{self._namespace}-{number}" for number in range(3)]
 
     def renew(self) -> None:
         """Other pods on the same nodes: after a while only important ones are left."""
@@ -102,6 +114,7 @@ class Rivals:
             self._fill_node(node, room)
 
     def _fill_node(self, node: str, room: int) -> None:
+        self._taken_ports = set()
         while room >= 500:
             cpu = self._random.choice([each for each in (500, 1000, 1500, 2000, 3000) if each <= room])
             name = self._create(f"{cpu}m", self._random.choice(_LOW), scheduler="nobody")
@@ -119,18 +132,29 @@ class Rivals:
     def _create(self, cpu: str, class_name: str, scheduler: str = "default-scheduler", **spec: Any) -> str:
         self._made += 1
         name = f"{'p' if scheduler == 'default-scheduler' else 'v'}{self._made}-{uuid4().hex[:4]}"
-        labels = {"app": self._random.choice("abcd")}
+        labels = {"app": self._random.choice(APPS)}
         grace = self._random.choice((0, 1))
-        wanted = pod(name, cpu=cpu, grace_seconds=grace, scheduler=scheduler, labels=labels, **spec)
+        wishes = some(self._random, self._zones, self.wishes) if self.wishes else {}
+        asked = wishes.pop("container", {})
+        wanted = pod(name, cpu=cpu, grace_seconds=grace, scheduler=scheduler, labels=labels, **spec, **wishes)
+        (container,) = wanted["spec"]["containers"]
+        container["ports"] = self._free_ports(asked) if scheduler == "nobody" else asked.get("ports", [])
+        container["resources"]["requests"].update({key: asked[key] for key in ("memory",) if key in asked})
         wanted["spec"]["priorityClassName"] = class_name
         self._uids[self._admin.create(wanted, self._namespace)["metadata"]["uid"]] = name
         return name
+
+    def _free_ports(self, asked: dict[str, Any]) -> list[dict[str, int]]:
+        """Nobody has a port that somebody else has on that node: kube-scheduler would take it for free when they go."""
+        found = [port for port in asked.get("ports", []) if port["hostPort"] not in self._taken_ports]
+        self._taken_ports |= {port["hostPort"] for port in found}
+        return found
 
     def challenge(self, *, wait: bool = True) -> str:
         """One more pod that does not fit; returns when kube-scheduler has decided on it."""
         selector = {"test": self._namespace}
         if self._random.random() < 0.3:
-            selector["zone"] = f"{self._namespace}-{self._random.randrange(3)}"
+            selector[ZONE] = self._random.choice(self._zones)
         cpu = self._random.choice((500, 1000, 1500, 2000, 2500, 3000, 4000))
         name = self._create(f"{cpu}m", self._random.choice(_HIGH), nodeSelector=selector)
         if wait:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from reprieve.manifests.yunikorn import CONFIG_MAPS
 from tests.cli.running import call, until
 from tests.kube import certificates
 from tests.kube.client import KubeClient
@@ -278,6 +279,19 @@ def test_kinds_that_may_not_be_listed_count_as_absent_and_are_named(kube: Cluste
     warning = done.stderr.splitlines()[0]
     assert warning.startswith("warning: no right to list ")
     assert "priorityclasses.scheduling.k8s.io" in warning
+
+
+def test_the_right_to_one_config_map_is_enough_for_what_that_one_says(kube: Cluster, admin: KubeClient) -> None:
+    """Rights by name are what a careful administrator gives; of the other one there is a warning."""
+    for name in CONFIG_MAPS:
+        user = f"only-{name}"
+        named = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["list"]}
+        rest = {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["list"]}
+        allow_reading(admin, user, [named, rest])
+        for _ in range(3):  # whichever is answered first
+            done = call("plan", "--kubeconfig", str(kube.access.kubeconfig(user)))
+            assert done.code == 0, done.stderr
+            assert "configmaps" in done.stderr.splitlines()[0]
 
 
 def test_the_rights_in_the_documentation_are_enough(kube: Cluster, admin: KubeClient) -> None:

@@ -29,7 +29,7 @@ def definitions(admin: KubeClient) -> Iterator[list[dict[str, Any]]]:
     made = [definition(CLUSTER_QUEUES), definition(QUOTA_WORKLOADS)]
     yield made
     for each in made:
-        _remove(admin, each)
+        remove_definition(admin, each)
 
 
 def definition(resource: Resource) -> dict[str, Any]:
@@ -84,16 +84,16 @@ def test_a_kind_comes_and_goes_with_its_definition(
             await store.get(CLUSTER_QUEUES, "one")
         for each in definitions:
             await asyncio.to_thread(admin.create, each)
-        await asyncio.to_thread(_make_when_served, admin, queue("one"))
+        await asyncio.to_thread(make_when_served, admin, queue("one"))
         await following.until({"one"})
         await asyncio.to_thread(admin.create, queue("two"))
         await following.until({"one", "two"}, 5.0)
-        await asyncio.to_thread(_remove, admin, definitions[0])
+        await asyncio.to_thread(remove_definition, admin, definitions[0])
         await following.until(set())
         assert following.gone == ["one", "two"] or following.gone == ["two", "one"]
         # And once more: the same name is another definition, and has nothing of what was there before.
         await asyncio.to_thread(admin.create, definitions[0])
-        await asyncio.to_thread(_make_when_served, admin, queue("three"))
+        await asyncio.to_thread(make_when_served, admin, queue("three"))
         await following.until({"three"})
         following.mirror.close()
 
@@ -106,7 +106,7 @@ def test_nothing_is_forgotten_while_a_server_starts(
     monkeypatch.setattr(discovery, "_LOOK_AGAIN_SECONDS", 0.5)
     for each in definitions:
         admin.create(each)
-    _make_when_served(admin, queue("one"))
+    make_when_served(admin, queue("one"))
 
     async def story(store: KubernetesStore) -> None:
         following = Following(store)
@@ -118,7 +118,7 @@ def test_nothing_is_forgotten_while_a_server_starts(
                 await following.follow()
             await asyncio.sleep(0.1)
         await asyncio.to_thread(kube.api_server.wait_until_ready)
-        await asyncio.to_thread(_make_when_served, admin, queue("two"))
+        await asyncio.to_thread(make_when_served, admin, queue("two"))
         await following.until({"one", "two"}, 60.0)
         assert following.gone == []
         following.mirror.close()
@@ -130,7 +130,7 @@ def test_whoever_waits_for_a_kind_sees_it_soon() -> None:
     assert discovery._LOOK_AGAIN_SECONDS <= SOON - 5
 
 
-def _make_when_served(admin: KubeClient, manifest: dict[str, Any]) -> None:
+def make_when_served(admin: KubeClient, manifest: dict[str, Any]) -> None:
     for _ in range(200):
         try:
             admin.create(manifest)
@@ -140,7 +140,7 @@ def _make_when_served(admin: KubeClient, manifest: dict[str, Any]) -> None:
     raise AssertionError("it was never served")
 
 
-def _remove(admin: KubeClient, made: dict[str, Any]) -> None:
+def remove_definition(admin: KubeClient, made: dict[str, Any]) -> None:
     name = made["metadata"]["name"]
     if admin.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", name) is None:
         return

@@ -12,7 +12,7 @@ import pytest
 from tests.kube.client import KubeClient
 from tests.kube.cluster import Cluster
 from tests.kube.conftest import MakeNode
-from tests.kube.faults import Cut, Delay, Request, matching
+from tests.kube.faults import Answer, Cut, Delay, Request, matching
 from tests.kube.hollow import pod
 from tests.kube.proxy import FaultyProxy
 from tests.kube.replicas import Replica, until
@@ -150,6 +150,17 @@ def test_a_leader_that_slept_longer_than_its_lease_writes_nothing_any_more(pair:
     assert "is lost" in pair.leader.said()
     assert _writes(pair.proxy) == writes
     assert pair.standby.process.running
+
+
+def test_a_leader_whose_lease_somebody_has_touched_goes_on(pair: Pair) -> None:
+    """A label from a tool of the cluster, say, between reading and renewing: nobody else leads because of that."""
+    touched = pair.proxy.inject(Answer(409), matching(verb="update", path="/leases/"), times=2)
+    until(lambda: len(touched.hits) == 2)
+    time.sleep(2 * RETRY)
+    pair.pod("first")
+    pair.until_bound("first")
+    assert pair.leader.process.running, pair.leader.said()
+    assert pair.holder() == pair.first
 
 
 def test_a_leader_that_reaches_nobody_stops_and_another_one_acts(pair: Pair) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -115,6 +116,31 @@ def test_pods_that_others_placed_take_room(story: Story, one_node: str) -> None:
     story.runs("foreign")
     story.low("late", one_node, cpu="2")
     story.waits("late", "1 is of higher priority")
+
+
+def test_what_a_resized_pod_still_holds_is_given_away_when_its_node_has_it_back(story: Story, one_node: str) -> None:
+    story.low("big", one_node, cpu="3")
+    story.runs("big")
+    resize(story, "big", says="3", asks="1")
+    assert story.pod("big")["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "1"
+    story.low("next", one_node, cpu="2")
+    story.waits("next", "the only node has 1 free")
+    resize(story, "big", says="1")
+    assert story.bound("next") == one_node
+
+
+def resize(story: Story, name: str, *, says: str, asks: str = "") -> None:
+    """What its node says that it holds, and what it asks for from now on."""
+    container = story.pod(name)["spec"]["containers"][0]["name"]
+    held = {"cpu": says, "memory": "1Mi"}
+    status = {"name": container, "ready": True, "image": "none", "imageID": "", "restartCount": 0}
+    said = [{**status, "allocatedResources": held, "resources": {"requests": held}}]
+    story.admin.patch("v1", "Pod", name, {"status": {"containerStatuses": said}}, story.namespace, subresource="status")
+    if asks:
+        wanted = {"spec": {"containers": [{"name": container, "resources": {"requests": {"cpu": asks}}}]}}
+        path = f"/api/v1/namespaces/{story.namespace}/pods/{name}/resize"
+        headers = {"Content-Type": "application/strategic-merge-patch+json"}
+        story.admin.request("PATCH", path, content=json.dumps(wanted), headers=headers)
 
 
 def test_a_budget_is_spared_where_somebody_else_can_go(story: Story, one_node: str) -> None:

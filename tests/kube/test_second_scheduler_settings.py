@@ -17,6 +17,7 @@ from tests.kube.second_scheduler import SecondScheduler
 from tests.kube.stories import Story
 
 GUARDED = {"guarded": "yes"}
+OVER_BUDGET = Answer(429, cause="DisruptionBudget")
 MakeNode = Callable[..., dict[str, Any]]
 
 
@@ -89,7 +90,7 @@ def test_what_a_budget_refuses_beforehand_has_never_been_begun(
     """The server knows better than the decision did: nothing is promised and nobody is told."""
     tale.low("low", one_node, cpu="3")
     tale.runs("low")
-    refusing = respectful.inject(Answer(429), lambda request: is_eviction(request, rehearsed=True), None)
+    refusing = respectful.inject(OVER_BUDGET, lambda request: is_eviction(request, rehearsed=True), None)
     tale.high("preemptor", one_node, cpu="3")
     said = tale.waits("preemptor", "a PodDisruptionBudget keeps a pod")
     assert tale.told("preemptor", "FailedScheduling")["note"] == said
@@ -105,7 +106,7 @@ def test_a_budget_that_changes_in_between_takes_the_promise_back(
 ) -> None:
     tale.low("low", one_node, cpu="3")
     tale.runs("low")
-    refusing = respectful.inject(Answer(429), lambda request: is_eviction(request, rehearsed=False), None)
+    refusing = respectful.inject(OVER_BUDGET, lambda request: is_eviction(request, rehearsed=False), None)
     tale.high("preemptor", one_node, cpu="3")
     until(lambda: refusing.hits)
     tale.waits("preemptor", "a PodDisruptionBudget keeps a pod")
@@ -113,6 +114,24 @@ def test_a_budget_that_changes_in_between_takes_the_promise_back(
     assert "deletionTimestamp" not in tale.pod("low")["metadata"]
     respectful.take_back(refusing)
     assert tale.bound("preemptor") == one_node
+
+
+def test_a_server_that_has_no_time_for_an_eviction_is_no_budget_that_forbids_it(
+    tale: Story, respectful: FaultyProxy, one_node: str
+) -> None:
+    """Who was told by then would leave for nobody, were the promise taken back for that."""
+    for name in ("first", "second"):
+        tale.low(name, one_node, cpu="1500m", grace_seconds=2)
+        tale.runs(name)
+    busy = respectful.inject(
+        Answer(429, retry_after=1),
+        lambda request: is_eviction(request, rehearsed=False) and "/pods/second/" in request.path,
+        times=4,
+    )
+    tale.high("preemptor", one_node, cpu="3")
+    assert tale.bound("preemptor") == one_node
+    assert "a PodDisruptionBudget keeps a pod" not in str(tale.events("preemptor", "FailedScheduling"))
+    assert evictions(respectful, tale.namespace, rehearsed=False) == len(busy.hits) + 2 == 6
 
 
 def test_who_is_bound_by_somebody_else_in_the_meantime_stays_there_and_costs_no_room(

@@ -12,7 +12,16 @@ import pytest
 
 from reprieve.manifests.kinds import CONFIG_MAPS, EVENTS, PODS
 from reprieve.stores.caches import Cache
-from reprieve.stores.errors import AlreadyExists, Conflict, Expired, Forbidden, NotFound, StoreError, Unavailable
+from reprieve.stores.errors import (
+    AlreadyExists,
+    Conflict,
+    Expired,
+    Forbidden,
+    NotFound,
+    StoreError,
+    TooManyRequests,
+    Unavailable,
+)
 from reprieve.stores.kubernetes import requests
 from reprieve.stores.kubernetes.store import KubernetesStore
 from reprieve.stores.records import Record
@@ -118,6 +127,8 @@ def test_a_pod_is_bound_once(kube: Cluster, admin: KubeClient, namespace: str) -
     async def story(store: KubernetesStore) -> None:
         with pytest.raises(Conflict):
             await store.bind("one", namespace, "a", uid="another")
+        with pytest.raises(Conflict):
+            await store.bind("one", namespace, "a", uid=uid, version=1)
         await store.bind("one", namespace, "a", uid=uid)
         for node in ("a", "b"):
             with pytest.raises(Conflict):
@@ -144,6 +155,33 @@ def test_a_server_that_has_no_time_is_asked_again_when_it_says(
 
     assert with_store(through, story) >= 2.0
     assert proxy.count(verb="create", path="/configmaps$") == 3
+
+
+def test_a_server_that_has_no_time_to_evict_is_asked_again_and_a_budget_is_not(
+    proxy: FaultyProxy, through: Path, admin: KubeClient, namespace: str
+) -> None:
+    admin.create(pod("one"), namespace)
+
+    async def story(store: KubernetesStore) -> None:
+        proxy.inject(Answer(429, cause="DisruptionBudget"), matching(path="/eviction$"))
+        with pytest.raises(TooManyRequests):
+            await store.evict("one", namespace)
+        assert proxy.count(verb="create", path="/eviction$") == 1
+        proxy.inject(Answer(429), matching(path="/eviction$"), times=2)
+        await store.evict("one", namespace)
+
+    with_store(through, story)
+    assert proxy.count(verb="create", path="/eviction$") == 4
+    assert admin.find("v1", "Pod", "one", namespace) is None
+
+
+def test_a_server_that_never_has_time_to_evict_is_no_budget(
+    proxy: FaultyProxy, through: Path, admin: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "_PATIENCE", 1)
+    admin.create(pod("one"), namespace)
+    proxy.inject(Answer(429), matching(path="/eviction$"), times=None)
+    _refused(through, Unavailable, lambda store: store.evict("one", namespace))
 
 
 @pytest.mark.parametrize("fault", [Answer(500), Answer(503), Answer(504), Cut()])

@@ -8,8 +8,11 @@ something to be done.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
+
+import msgspec
 
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, EVENTS, PODS, RESOURCES
@@ -17,8 +20,10 @@ from reprieve.manifests.loading import load_objects
 from reprieve.model.names import kind_of
 from reprieve.planning.planner import Planner
 from reprieve.planning.result import Decision
+from reprieve.policies.quota.entry import QuotaEntry
 from reprieve.scheduler.queues.configuration import in_force
 from tests.generators.lives import Life
+from tests.planes.nominations import Nominations
 from tests.planes.running import Plane
 
 A_WHILE = 3.0
@@ -26,6 +31,8 @@ A_WHILE = 3.0
 A_MOMENT = 0.1
 _BINDINGS = {each.kind: each for each in (BINDINGS, CLUSTER_BINDINGS)}
 _LONGEST_UNREST = 3600.0
+_MOST_PREEMPTIONS = 25
+"""Of one unit in one life: these are short, and whoever is made room for again and again does not get it."""
 
 
 class Judge:
@@ -38,6 +45,9 @@ class Judge:
         self.rests = 0
         """How often there was rest."""
         self._plane = plane
+        self._preempted: Counter[str] = Counter()
+        self.nominations = Nominations(self.faults)
+        """Of quota, by both searches."""
         self.watch()
 
     def watch(self) -> None:
@@ -48,10 +58,14 @@ class Judge:
         def judged(plan: Plan, **options: Any) -> int:
             if not plan.preemptor.startswith("Queue/"):
                 self._compare(plan)
+                self._compare_with_design(plan)
+                self._count(plan)
             number: int = record(plan, **options)
             return number
 
         history.record = judged
+        policies = self._plane.plane.scheduler.policies
+        self.nominations.watch(policies[QuotaEntry.name].policy)
 
     def _compare(self, plan: Plan) -> None:
         planner = self._planner()
@@ -61,6 +75,24 @@ class Judge:
             self._compare_order(planner, plan)
         if _of_plan(made) != _of_loop(plan):
             self.faults.append(f"{plan.preemptor}: the loop says {_of_loop(plan)}, the plan {_of_plan(made)}")
+
+    def _compare_with_design(self, plan: Plan) -> None:
+        """Where it was looked for less, it is no more than the design's order finds. Of a group that gets places for
+        more of its pods, more may have to leave."""
+        if plan.outcome != "Preempt" or plan.policy == "quota":  # which is compared head by head: see `nominations`
+            return
+        plane = self._plane.plane
+        settings = msgspec.structs.replace(plane.settings, search="Design")
+        planner = Planner(load_objects(everything(self._plane)), settings, self._plane.clock(), names=plane._names)
+        made = planner.single(plan.preemptor).decisions[0]
+        more = len(plan.victims) > len(made.victims) and len(plan.placement) <= len(made.placement)
+        if made.outcome == "Preempt" and more:
+            self.faults.append(f"{plan.preemptor}: {_of_loop(plan)}, where the design's order finds {_of_plan(made)}")
+
+    def _count(self, plan: Plan) -> None:
+        self._preempted[plan.preemptor] += plan.outcome == "Preempt"
+        if self._preempted[plan.preemptor] == _MOST_PREEMPTIONS:
+            self.faults.append(f"{plan.preemptor} preempts for the {_MOST_PREEMPTIONS}th time: {plan.message}")
 
     def _compare_order(self, planner: Planner, plan: Plan) -> None:
         """Nobody gets a place while somebody more important waits that there is such a place for."""

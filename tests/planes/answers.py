@@ -7,6 +7,7 @@ from typing import Any
 from reprieve.manifests.kinds import EVENTS, RESOURCES
 from reprieve.manifests.loading import load_objects
 from reprieve.planning.planner import Planner
+from reprieve.scheduler.queues.configuration import in_force
 from tests.planes.running import Plane
 
 Answer = tuple[str, list[str], str]
@@ -15,12 +16,8 @@ Answer = tuple[str, list[str], str]
 
 async def planned(plane: Plane) -> dict[str, Answer]:
     """One cycle over a snapshot of the store, by preemptor."""
-    objects = [
-        record.data
-        for resource in RESOURCES.values()
-        if resource != EVENTS
-        for record in (await plane.store.list(resource)).records
-    ]
+    records = [record for resource in RESOURCES.values() for record in (await plane.store.list(resource)).records]
+    objects = [record.data for record in in_force(records) if record.resource != EVENTS]
     result = Planner(load_objects(objects), plane.plane.settings, plane.clock()).cycle()
     return {
         each.preemptor: (each.outcome, [str(victim["unit"]) for victim in each.victims], each.message)

@@ -11,10 +11,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from reprieve.engine.plan import Plan
-from reprieve.manifests.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, QUOTA_WORKLOADS, WORKLOAD_PRIORITY_CLASSES
+from reprieve.manifests.kinds import (
+    CLUSTER_QUEUES,
+    COHORTS,
+    LIMIT_RANGES,
+    LOCAL_QUEUES,
+    QUOTA_WORKLOADS,
+    WORKLOAD_PRIORITY_CLASSES,
+)
 from tests.planes.agreement import now
 from tests.planes.running import Plane
 from tests.reference.quota_tree import Tree
@@ -79,7 +87,7 @@ class QuotaWitness:
                 self.pairs[plan.preemptor, victim.unit] += 1
 
     def _objects(self) -> list[Dict]:
-        kinds = (CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, QUOTA_WORKLOADS, WORKLOAD_PRIORITY_CLASSES)
+        kinds = (CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, QUOTA_WORKLOADS, WORKLOAD_PRIORITY_CLASSES, LIMIT_RANGES)
         return [record.data for kind in kinds for record in now(self._plane.store.list(kind)).records]
 
     def close(self) -> None:
@@ -112,6 +120,8 @@ class _Order:
         }
         workloads = [item for item in by_kind["Workload"] if not _over(item)]
         self._waiting = {_unit(item): item for item in workloads if not item.get("status", {}).get("admission")}
+        limits = (limit for item in by_kind["LimitRange"] for limit in item["spec"]["limits"])
+        self._defaults = {name: int(amount) for limit in limits for name, amount in limit["defaultRequest"].items()}
         running = [item for item in workloads if item.get("status", {}).get("admission")]
         filled = [{**item, "spec": {**item["spec"], "priority": self._priority(item)}} for item in running]
         self._tree = Tree([*by_kind["ClusterQueue"], *by_kind["Cohort"], *filled])
@@ -122,20 +132,26 @@ class _Order:
 
     def before(self, unit: str, admitted: Collection[str]) -> list[str]:
         """Who is more important in the same queue and not admitted, and fits there on any flavor without borrowing,
-        beside those who are and are more important still."""
+        beside those who are and are more important still; and would have something of what the unit took."""
         queue, rank = self.queue_of(unit), self._rank(self._waiting[unit])
         return [
             other
             for other, item in self._waiting.items()
             if self.queue_of(other) == queue and self._rank(item) < rank and other not in admitted
+            if set(+self._asked([item])) & set(+self._asked([self._waiting[unit]]))
             if self._fits([item, *(self._waiting[one] for one in admitted if self._above(one, item))], queue)
         ]
 
     def _above(self, unit: str, item: Dict) -> bool:
         return self._rank(self._waiting[unit]) <= self._rank(item)
 
-    def _rank(self, item: Dict) -> tuple[int, str]:
-        return -self._priority(item), item["metadata"]["creationTimestamp"]
+    def _rank(self, item: Dict) -> tuple[int, datetime]:
+        """Who was evicted by a check, or because its pods were late, has its place in the queue from then on."""
+        since = item["metadata"]["creationTimestamp"]
+        said = _said(item, "Evicted")
+        if said.get("status") == "True" and said.get("reason") in ("AdmissionCheck", "PodsReadyTimeout"):
+            since = said["lastTransitionTime"]
+        return -self._priority(item), datetime.fromisoformat(since)
 
     def _priority(self, item: Dict) -> int:
         spec = item["spec"]
@@ -144,21 +160,35 @@ class _Order:
 
     def _fits(self, items: list[Dict], queue: str) -> bool:
         """Whether all of these fit together."""
-        asked: Counter[str] = Counter()
-        for item in items:
-            (pods,) = item["spec"]["podSets"]
-            requests = pods["template"]["spec"]["containers"][0]["resources"].get("requests", {})
-            asked.update({resource: pods["count"] * int(amount) for resource, amount in requests.items()})
+        asked = self._asked(items)
         node = self._tree.queue(queue)
-        return all(item["spec"].get("active", True) for item in items) and all(
+        return all(map(_queued, items)) and all(
             asked[key[1]] <= self._tree.available(node, key) and not self._tree.over(node, key, asked[key[1]])
             for key in node.quotas
             if key[1] in asked
         )
 
+    def _asked(self, items: list[Dict]) -> Counter[str]:
+        asked: Counter[str] = Counter()
+        for item in items:
+            (pods,) = item["spec"]["podSets"]
+            requests = self._defaults | pods["template"]["spec"]["containers"][0]["resources"].get("requests", {})
+            asked.update({resource: pods["count"] * int(amount) for resource, amount in requests.items()})
+        return asked
+
 
 def _unit(item: Dict) -> str:
     return f"Workload/{item['metadata']['namespace']}/{item['metadata']['name']}"
+
+
+def _said(item: Dict, kind: str) -> Dict:
+    conditions = item.get("status", {}).get("conditions") or ()
+    return next((said for said in conditions if said["type"] == kind), {})
+
+
+def _queued(item: Dict) -> bool:
+    """Whether it waits in its queue, and not for the time at which it is queued again."""
+    return item["spec"].get("active", True) and _said(item, "Requeued").get("status") != "False"
 
 
 def _over(item: Dict) -> bool:

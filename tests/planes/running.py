@@ -240,6 +240,27 @@ def daemon_set(name: str, *, update: Dict | None = None, **parts: Any) -> Dict:
     return {**made, "kind": "DaemonSet"}
 
 
+def stateful_set(name: str, *, labels: Dict | None = None, more: Dict | None = None, **parts: Any) -> Dict:
+    """A StatefulSet of such pods; `labels` are its own, `more` is what else its spec says."""
+    made = replica_set(name, **parts)
+    made["metadata"]["labels"] = labels or {}
+    made["spec"] |= {"serviceName": name, **(more or {})}
+    return {**made, "kind": "StatefulSet"}
+
+
+def job_set(name: str, *, labels: Dict | None = None, **jobs: Dict) -> Dict:
+    """A JobSet of such Jobs, by name: `worker={"replicas": 2, "pods": 3, "cpu": "1"}` is two Jobs of three pods."""
+    replicated = []
+    for called, parts in jobs.items():
+        said = dict(parts)
+        replicas, pods = said.pop("replicas", 1), said.pop("pods", 1)
+        made = job("unused", replicas=pods, **said)
+        replicated.append({"name": called, "replicas": replicas, "template": {"spec": made["spec"]}})
+    about = {"name": name, "namespace": "default", "labels": labels or {}}
+    spec = {"replicatedJobs": replicated}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": about, "spec": spec}
+
+
 Story = Callable[[Plane], Awaitable[Any]]
 
 

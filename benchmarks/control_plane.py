@@ -44,7 +44,7 @@ def run() -> None:
 
 
 async def _measure(directory: Path) -> None:
-    plane = open_plane(directory, system_clock, Settings())
+    plane = open_plane(directory, system_clock, Settings(search="Design"))
     await plane.start()
     try:
         for number in range(NODE_COUNT):

@@ -21,6 +21,24 @@ def best_of(repeats: int, work: Callable[[], object]) -> float:
     return min(times)
 
 
+def in_turns(repeats: int, *works: Callable[[], object]) -> list[float]:
+    """The shortest processor time in seconds of each, taken in turns: what else the machine does is no part of it."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(repeats):
+        for number, work in enumerate(works):
+            start = time.process_time()
+            result = work()
+            times[number].append(time.process_time() - start)
+            del result
+    return [min(each) for each in times]
+
+
+def beside(seconds: list[float]) -> str:
+    """`Design`, `Best`, and how many times as long that takes."""
+    design, best = seconds
+    return f"{design * 1e3:9.1f} ms {best * 1e3:9.1f} ms {best / max(design, 1e-9):6.1f} ×"
+
+
 def peak_memory(code: str) -> float:
     """The peak memory, in MiB, of a fresh Python that runs `code`."""
     script = f"{code}\nfrom benchmarks.measure import own_peak\nprint(own_peak())"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Literal
 
 import msgspec
 
-from benchmarks.measure import best_of
+from benchmarks.measure import beside, best_of, in_turns
 from benchmarks.pods import MEBI, NOW, START, cluster, running
 from reprieve.configuration import Settings
 from reprieve.engine.nodes.ledger import NodeLedger
@@ -42,12 +44,24 @@ def run() -> None:
         what = f"{nodes:5,} nodes × {density:2} pods, {leaves:5,} leaves"
         print(f"  {what:40} {known * 1e3:8.1f} ms {changed * 1e3:14.1f} ms {peer}")
     print("  (goal: under 50 ms with 1,000 leaves, 5,000 nodes and 100,000 pods)")
+    print("  as it is, by search                       Design         Best")
+    for nodes, density, leaves in [*PEER, TALL]:
+        world = queues(cluster(nodes, density, priorities=1), nodes, leaves)
+        ask = _put(world, _ask())
+        works = [_deciding(world, ask, search) for search in ("Design", "Best")]
+        print(f"  {f'{nodes:5,} nodes × {density:2} pods, {leaves:5,} leaves':40} {beside(in_turns(5, *works))}")
+
+
+def _deciding(world: World, ask: PodFacts, search: Literal["Design", "Best"]) -> Callable[[], object]:
+    policy = QueuePolicy(NodeLedger(world, Settings(search=search)))
+    decide(policy, ask, NOW)
+    return lambda: decide(policy, ask, NOW)
 
 
 def _one(nodes: int, density: int, leaves: int) -> tuple[float, float]:
     """A decision over a tree and a table that are up to date; and one after a pod has come and another gone."""
     world = queues(cluster(nodes, density, priorities=1), nodes, leaves)
-    policy = QueuePolicy(NodeLedger(world, Settings()))
+    policy = QueuePolicy(NodeLedger(world, Settings(search="Design")))
     ask = _put(world, _ask())
     plan = decide(policy, ask, NOW)
     expected = 3 if density == 4 else 15

@@ -44,7 +44,8 @@ LONGEST = 600.0
 _SETTING_UP = 600.0
 _SETTLING = 3.0
 """Seconds in which a scheduler that says it is ready has seen everything."""
-_LAST_WORDS = 60.0
+_LAST_WORDS = 180.0
+"""Seconds that a scheduler has for the events that it has put off."""
 _QUIET = 2.0
 _IN_FLIGHT = 50
 _TELL_EVERY = 5.0

@@ -95,6 +95,7 @@ SHAPES: dict[str, Make] = {
     "gang-100": lambda namespace, name: gang(100, namespace, name),
 }
 USUAL = ("preemption-500", "preemption-1000", "plain-5000", "gang-100")
+LARGE = "preemption-5000"
 
 
 def what_is_wrong(shape: Shape, pods: Sequence[Object]) -> list[str]:

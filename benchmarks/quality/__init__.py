@@ -1,0 +1,1 @@
+"""How good plans are: against proven optima, over random worlds with seeds. `make quality` makes the table."""

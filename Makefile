@@ -11,7 +11,7 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	echo $$candidate; break; fi; done)
 
-.PHONY: help setup run examples test test-long kube lint format bench bench-kube clean
+.PHONY: help setup run examples test test-long fuzz soak kube lint format bench quality bench-kube clean
 .DEFAULT_GOAL := help
 
 help: ## Show what there is
@@ -54,23 +54,34 @@ examples: $(RUNTIME) ## Decide over the examples, and run their cases
 		$(BIN)/reprieve plan -f "$$example" || exit; done
 	@printf '\n$$ reprieve test examples/cases\n'; $(BIN)/reprieve test examples/cases
 
-# A worker for each core. What one file sets up, such as a real API server, is set up once in each of them. Files are taken
+# A worker for each core and one more: tests that talk to an API server wait more than they compute. What one file sets up,
+# such as a real API server, is set up once in each of them. Files are taken
 # in their order: by the number of their tests, those with one long test would come last, when there is nothing to do beside
 # them. The contract counts what was answered in all of its tests, so that one process runs them.
-WORKERS := -n logical --dist loadfile --no-loadscope-reorder
+WORKERS := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadfile --no-loadscope-reorder
 
 test: $(DEV) ## Run the tests
 	$(BIN)/python -m pytest $(WORKERS) --ignore=tests/server/test_contract.py
 	$(BIN)/python -m pytest tests/server/test_contract.py
 
 # The same tests over many more random worlds and lives, and with a thousand kills; about an hour.
-LONG := REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 REFERENCE_EXAMPLES=5000 TABLE_EXAMPLES=250 \
+LONG := REPRIEVE_RANDOM=1 REPRIEVE_HOSTILE=1 REPRIEVE_KILLS=1000 REPRIEVE_LIVES=1000 REASON_WORLDS=10 \
+	REFERENCE_EXAMPLES=5000 TABLE_EXAMPLES=250 \
 	LAW_EXAMPLES=1000 BINDING_WORLDS=10000 GROUP_EXAMPLES=500 GANG_WORLDS=3000 SCORE_EXAMPLES=5000 \
-	QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000 REPRIEVE_KUBE_FAULTS=200
+	QUEUE_EXAMPLES=600 QUEUE_RESTS=2000 QUEUE_WORLDS=2000 QUEUE_LAW_WORLDS=10000 QUEUE_LAW_LIVES=2000 \
+	KEP83_WORLDS=10000 QUOTA_WORLDS=2000 REPRIEVE_TOPOLOGY_WORLDS=2000 \
+	TASK_GROUP_WORLDS=1000 REQUIRED_NODE_WORLDS=3000 REPRIEVE_KUBE_FAULTS=200
 
 test-long: $(DEV) ## Run the tests with random worlds, lives and kills over many more of them
-	$(LONG) $(BIN)/python -m pytest $(WORKERS) tests/crash tests/engine tests/policies tests/scheduler \
+	$(LONG) $(BIN)/python -m pytest $(WORKERS) tests/crash tests/hostile tests/engine tests/policies tests/scheduler \
 		tests/kube/test_under_fire.py
+
+fuzz: $(DEV) ## Send a real control plane bodies that nobody would write; SECONDS=3600
+	REPRIEVE_FUZZ_SECONDS=$(or $(SECONDS),3600) $(BIN)/python -m pytest -n 0 -s tests/hostile/test_fuzz.py
+
+# A hundred thousand Jobs in virtual time, about half an hour: what they cost is in the picture.
+soak: $(DEV) ## Live through a virtual week of Jobs, and draw what it took
+	$(BIN)/python -m tools.soak.run --jobs 100000 --curve soak.csv --picture docs/pictures/soak.svg
 
 # Tests against a real Kubernetes use them when they are there, and are skipped else.
 kube: $(RUNTIME) ## Provide a real Kubernetes control plane for the tests: from KUBEBUILDER_ASSETS, or built with Go, once
@@ -89,8 +100,12 @@ format: $(DEV) ## Put the code in shape
 bench: $(RUNTIME) ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks
 
-bench-kube: $(DEV) kube ## Measure against a real API server, next to kube-scheduler
-	$(BIN)/python -m benchmarks.kube
+quality: ## Measure plans against proven optima; WORLDS=200
+	$(call install,.[optimal],proofs need)
+	$(BIN)/python -m benchmarks.quality $(or $(WORLDS),200)
+
+bench-kube: $(DEV) kube ## Measure against a real API server, next to kube-scheduler; PAGE=1 writes docs/kubernetes-speed.md
+	$(BIN)/python -m benchmarks.kube $(if $(PAGE),page)
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -306,6 +306,24 @@ def test_who_leaves_for_somebody_else_makes_no_difference() -> None:
     assert preemptions(beside(story, acting=False)) == {"agreed": 2}
 
 
+def test_who_leaves_for_somebody_who_comes_later_makes_a_difference() -> None:
+    """`two` takes one less than it should; that the other one goes for `one`, who comes a second later, says nothing."""
+
+    async def story(plane: Plane) -> None:
+        there = await crowded(plane, "low", "low", "low")
+        await nominated(plane, "two", cpu="2")
+        await mark(plane, "b")
+        await said(plane, "two", there["b"])
+        await plane.passes(1)
+        await nominated(plane, "one")
+        await mark(plane, "c")
+        await said(plane, "one", there["c"])
+        await plane.passes(10)
+
+    told = beside(story, acting=False)
+    assert "Pod/default/two" in {each["unit"] for each in told["disagreements"]}
+
+
 @pytest.mark.parametrize("sign", ["nominated anew", "other words"])
 def test_a_second_decision_on_the_same_node_is_one_of_its_own(sign: str) -> None:
     """Somebody takes the place that `one` had made for itself; it is tried again, and one more has to go."""

@@ -48,8 +48,8 @@ class ShadowCase:
       `not_placed`;
     - `unclear`, where it cannot be told whose victims those on its node were, and they are not the own ones.
 
-    Who leaves anyway, or for somebody else, makes no difference: nobody has to be told once more, and kube-scheduler
-    does not tell whether it counted on it.
+    Who leaves anyway, or for somebody who decided earlier, makes no difference: nobody has to be told once more, and
+    kube-scheduler does not tell whether it counted on it.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ShadowCase:
         self.doubted = False
         """Whether a victim on one of its nodes may be another unit's, because nobody has said whose it is."""
         self.elsewhere: set[str] = set()
-        """Who has to go for another unit, as that one has said."""
+        """Who has to go for another unit that had decided before this one, as that one has said."""
         self.began = self.last = now
 
     @property

@@ -48,6 +48,8 @@ _log = logging.getLogger(__name__)
 _QUIET_SECONDS = 2.0
 _NEAR_SECONDS = 1.5
 """So long before or after a nomination its victims may be marked."""
+_AT_ONCE_SECONDS = 0.3
+"""Writes that one scheduler has under way side by side arrive in any order: so near, what comes first says nothing."""
 
 
 class Observer:
@@ -238,12 +240,19 @@ class Observer:
             self._keep(case.compared(marks))
 
     def _share(self) -> None:
-        """Victims that have to go for somebody else as well, or only for him, are no difference between two answers."""
+        """Victims that have to go for somebody who decided earlier, or at the same time as far as can be seen, are no
+        difference between two answers."""
         for mark in self._marks.values():
-            said = self._told.preemptors(mark.before)
+            said = set(self._told.preemptors(mark.before))
             for case in self._cases if said else ():
-                if not case.uids.issuperset(said):
+                if any(began < case.began + _AT_ONCE_SECONDS for began in self._decided(said - case.uids, mark)):
                     case.elsewhere.add(mark.unit)
+
+    def _decided(self, uids: set[str], mark: ForeignVictim) -> Iterator[float]:
+        """When each of these units had decided that somebody has to go: at the latest when that was marked."""
+        for uid in uids:
+            began = [case.began for case in self._cases if uid in case.uids and case.waits_on(mark.node)]
+            yield min([mark.at, *began])
 
     def _doubt(self, case: ShadowCase) -> None:
         """Where a victim's preemptor is guessed, it may be any of those that have been nominated to its node."""

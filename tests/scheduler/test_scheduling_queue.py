@@ -257,6 +257,49 @@ class Model:
         self.clock.now += 7
 
 
+def test_who_was_woken_in_vain_sleeps_on_until_the_same_moment() -> None:
+    queue, clock = queue_of(("a", 0))
+    popped(queue)
+    queue.unschedulable(key("a"), until=100)
+    clock.now = 50
+    queue.move()
+    popped(queue)
+    assert queue.was_woken(key("a"))
+    queue.sleep_on(key("a"))
+    assert (queue.part(key("a")), queue.ready_in()) == ("unschedulable", 50)
+    clock.now = 100
+    popped(queue)
+    assert not queue.was_woken(key("a")), "its time has come: it is to be tried"
+
+
+def test_sleeping_on_does_not_put_off_the_last_resort() -> None:
+    queue, clock = queue_of(("a", 0))
+    popped(queue)
+    queue.unschedulable(key("a"))
+    decided = clock.now
+    for _ in range(3):
+        clock.now += LONGEST_UNSCHEDULABLE / 4
+        queue.move()
+        popped(queue)
+        queue.sleep_on(key("a"))
+    clock.now = decided + LONGEST_UNSCHEDULABLE
+    assert popped(queue) == "a"
+
+
+@pytest.mark.parametrize("when", ["before its turn", "during its turn"])
+def test_who_has_changed_is_tried_though_it_was_woken(when: str) -> None:
+    queue, _ = queue_of(("a", 0))
+    popped(queue)
+    queue.unschedulable(key("a"))
+    queue.move()
+    if when == "before its turn":
+        queue.push(key("a"))
+    popped(queue)
+    if when == "during its turn":
+        queue.push(key("a"))
+    assert not queue.was_woken(key("a"))
+
+
 @given(STEPS)
 def test_nothing_is_lost_or_doubled_whatever_happens(steps: list[tuple[str, int, int]]) -> None:
     """What was pushed and is neither done nor deleted comes out, once, in the end."""

@@ -46,7 +46,10 @@ class Ticket(NamedTuple):
 class _Entry:
     """What is known of a unit for as long as it is waiting or worked on."""
 
-    __slots__ = ("again", "age", "entered", "failed", "failures", "line", "moment", "number", "part", "rank", "until")
+    __slots__ = (
+        *("again", "age", "asleep", "entered", "failed", "failures", "line", "moment", "number", "part", "rank"),
+        *("until", "woken"),
+    )
 
     def __init__(self, rank: Rank, age: Age | None, line: Hashable) -> None:
         self.rank = rank
@@ -61,6 +64,10 @@ class _Entry:
         self.until = 0.0
         self.moment = inf
         """The same as it was said: in another clock's time, moments that are one differ by a little."""
+        self.asleep = 0.0
+        """Since when it has been known that there is no place for it."""
+        self.woken = False
+        """Whether nothing but `move` has brought it back."""
 
     @property
     def ready(self) -> float:
@@ -112,6 +119,7 @@ class SchedulingQueue:
             self._add(key, _Entry(rank, age, line))
             return
         changed = self._changes(entry, rank, age, line)
+        entry.woken = False
         if entry.part == "working":
             entry.again = True
         elif entry.part != "active":
@@ -168,7 +176,19 @@ class SchedulingQueue:
         entry = self._entries.get(key)
         if entry is not None and entry.part == "working":
             entry.failures = 0
+            entry.asleep = self._clock()
             entry.until, entry.moment = until - self._wall_clock() + self._clock(), until
+            self._put_aside(key, entry, "unschedulable")
+
+    def was_woken(self, key: str) -> bool:
+        """Whether a unit that is worked on has its turn only because something happened that could help it."""
+        entry = self._entries.get(key)
+        return entry is not None and entry.woken and not entry.again
+
+    def sleep_on(self, key: str) -> None:
+        """What a unit was woken for is over: it waits on as before."""
+        entry = self._entries.get(key)
+        if entry is not None and entry.part == "working":
             self._put_aside(key, entry, "unschedulable")
 
     def part(self, key: str) -> QueuePart | None:
@@ -188,7 +208,10 @@ class SchedulingQueue:
     def move(self, could_help: Callable[[str], bool] = lambda _: True) -> int:
         """Something happened: whoever it could help is tried again, however often that was in vain."""
         waiting = [ticket.key for ticket in self._heaps["unschedulable"] if self._live(ticket, "unschedulable")]
-        return self._release([key for key in waiting if could_help(key)])
+        woken = [key for key in waiting if could_help(key)]
+        for key in woken:
+            self._entries[key].woken = True
+        return self._release(woken)
 
     def ready_in(self) -> float | None:
         """Seconds until `pop` has something; None: not before something is pushed or moved."""
@@ -200,6 +223,7 @@ class SchedulingQueue:
     # Moving between parts
 
     def _put_aside(self, key: str, entry: _Entry, part: QueuePart) -> None:
+        entry.woken = False
         self._move(key, entry, "active" if entry.again else part)
 
     def _return(self) -> None:
@@ -267,7 +291,7 @@ class SchedulingQueue:
             case "backOff":
                 return entry.ready, entry.rank
             case "unschedulable":
-                return min(entry.until, entry.entered + LONGEST_UNSCHEDULABLE), entry.rank
+                return min(entry.until, entry.asleep + LONGEST_UNSCHEDULABLE), entry.rank
             case _:
                 return (entry.rank, *_in_full(entry.age)) if entry.age is not None else (entry.rank, entry.entered)
 

@@ -304,3 +304,75 @@ def test_a_pod_whose_claim_is_bound_is_tried_at_once() -> None:
         assert await plane.where("user") == "n1"
 
     live(story)
+
+
+# Room for one that many could use
+
+
+async def many_sizes(plane: Plane, count: int = 12) -> None:
+    """A node that is taken, and pods that wait for it: all of different sizes, each for itself as large as the room."""
+    await plane.priority("low", 1)
+    await plane.priority("high", 10)
+    await plane.node("n1", cpu="4")
+    await plane.pod("keeps", cpu="4", priority="high")
+    await plane.passes(2)
+    for number in range(count):
+        await plane.pod(f"waits-{number:02}", cpu=f"{3000 + number}m", priority="high")
+        await plane.passes(0.2)
+    await plane.passes(5)
+
+
+@pytest.mark.usefixtures("no_last_resort")
+def test_room_that_is_gone_again_costs_no_decision_for_who_was_woken_for_it() -> None:
+    async def story(plane: Plane) -> None:
+        await many_sizes(plane)
+        before = await decisions(plane)
+        await plane.store.delete(PODS, "keeps", "default", grace=0)
+        assert await decisions(plane) == before + 1
+        assert await plane.where("waits-00") == "n1"
+
+    live(story)
+
+
+@pytest.mark.usefixtures("no_last_resort")
+def test_who_was_woken_in_vain_has_the_next_room_in_its_order() -> None:
+    async def story(plane: Plane) -> None:
+        await many_sizes(plane)
+        for leaves, comes in (("keeps", "waits-00"), ("waits-00", "waits-01"), ("waits-01", "waits-02")):
+            await plane.store.delete(PODS, leaves, "default", grace=0)
+            await plane.passes(1)
+            assert await plane.where(comes) == "n1"
+
+    live(story)
+
+
+@pytest.mark.usefixtures("no_last_resort")
+def test_room_that_a_lower_pod_has_taken_meanwhile_can_be_had_by_preempting_it() -> None:
+    """The lower one is bound by somebody else before those who were woken have their turns."""
+
+    async def story(plane: Plane) -> None:
+        await many_sizes(plane, count=2)
+        await plane.pod("low", cpu="4", priority="low", schedulerName="somebody-else")
+        await plane.store.delete(PODS, "keeps", "default", grace=0)
+        await plane.store.bind("low", "default", "n1")
+        await plane.passes(1)
+        assert (await plane.where("waits-00"), await plane.where("low")) == ("n1", "gone")
+
+    live(story)
+
+
+@pytest.mark.usefixtures("no_last_resort")
+def test_room_on_another_node_that_came_free_meanwhile_counts() -> None:
+    async def story(plane: Plane) -> None:
+        await many_sizes(plane, count=2)
+        await plane.node("n2", cpu="4")
+        await plane.pod("there", cpu="4", priority="high", schedulerName="somebody-else")
+        await plane.store.bind("there", "default", "n2")
+        await plane.passes(5)
+        assert await plane.where("waits-01") == ""
+        await plane.store.delete(PODS, "keeps", "default", grace=0)
+        await plane.store.delete(PODS, "there", "default", grace=0)
+        await plane.passes(1)
+        assert {await plane.where("waits-00"), await plane.where("waits-01")} == {"n1", "n2"}
+
+    live(story)

@@ -76,6 +76,12 @@ class AlikePods:
 
         return over
 
+    def sleeps_on(self, unit: str) -> None:
+        """What a unit was woken for is over, for all who are like it."""
+        led = self._leads.pop(unit, None)
+        if led is not None:
+            led.leader = ""
+
     def gone(self, unit: str) -> None:
         """A unit waits no more."""
         self.takes_turn(unit)()

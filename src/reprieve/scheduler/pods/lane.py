@@ -90,10 +90,18 @@ class PodLane(Lane):
     async def turn(self, unit: str) -> None:
         if await self._somebody_gave_up(unit):
             return self._place.again(unit)
+        if self._is_woken_in_vain(unit):
+            self._alike.sleeps_on(unit)
+            return self._queue.sleep_on(unit)
         if self._gives_up(unit):
             await self._one_by_one(unit)
         await self._place.turn(unit)
         return None
+
+    def _is_woken_in_vain(self, unit: str) -> bool:
+        """Whether a unit was woken for room that others have taken by now: it would be refused as before."""
+        nodes = self._wakeups.lured(unit)
+        return bool(nodes) and self._queue.was_woken(unit) and not self._wakeups.is_room(unit, nodes)
 
     def _gives_up(self, unit: str) -> bool:
         return kind_of(unit) == APPLICATION and self._pending.application(unit) is None
@@ -170,6 +178,7 @@ class PodLane(Lane):
         if before and before not in self._pending:
             self._queue.delete(before)
             self._alike.gone(before)
+            self._wakeups.lured(before)
         elif before and before != after:
             (self._placed if self._pending.has_place(key) else self._changed)[before] = None
         self._places(seen)

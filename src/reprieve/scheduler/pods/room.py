@@ -8,8 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from reprieve.engine.arrays import Mask
+from reprieve.engine.nodes.columns import LARGEST
 from reprieve.engine.nodes.inter_pod import concerned
 from reprieve.engine.nodes.ledger import NOWHERE
+from reprieve.engine.nodes.table import NodeTable
 from reprieve.engine.nodes.view import NodeView
 from reprieve.model.clock import Clock
 from reprieve.model.names import Key
@@ -46,6 +48,10 @@ class NodeRoom:
         """Pods of one shape and priority get the same answers, unless they are nominated."""
         return self._nodes.shape(facts)
 
+    def ceiling(self, nodes: Iterable[str], priority: int) -> "Ceiling":
+        self._nodes.sync()
+        return Ceiling(self._nodes.table, self._known(nodes), priority)
+
     def could_fit_on(self, facts: PodFacts, nodes: Iterable[str], priority: int | None = None) -> bool:
         """Would it, if everybody below a priority left: its own, or the one of its group?"""
         view = self._view(facts, priority)
@@ -53,8 +59,11 @@ class NodeRoom:
         return self._on(nodes, view.capacity(below, 1) > 0)
 
     def _on(self, nodes: Iterable[str], where: Mask) -> bool:
-        known = [index for name in nodes if (index := self._nodes.index(name)) != NOWHERE]
+        known = self._known(nodes)
         return bool(np.any(where[known])) if known else False
+
+    def _known(self, nodes: Iterable[str]) -> list[int]:
+        return [index for name in nodes if (index := self._nodes.index(name)) != NOWHERE]
 
     def _view(self, facts: PodFacts, priority: int | None = None, apart_from: frozenset[Key] = frozenset()) -> NodeView:
         """That of the policy, which is kept, where nothing is special about the question."""
@@ -62,3 +71,27 @@ class NodeRoom:
             return self._policy.view(facts, microseconds(self._clock())).nodes
         self._nodes.sync()
         return self._nodes.view(facts, priority=priority, apart_from=apart_from)
+
+
+class Ceiling:
+    """What there is at most on one of some nodes if everybody below a priority leaves, reachable or not, promised to
+    somebody or not. Whoever asks for more fits on none of them: that takes no view of the nodes to say. As long as the
+    nodes are as they were."""
+
+    def __init__(self, table: NodeTable, nodes: list[int], priority: int) -> None:
+        self._table = table
+        self._nodes = np.array(nodes, dtype=np.int64)
+        self._below = table.ranked("priority", self._nodes) < priority
+        self._most: dict[str, int] = {}
+
+    def allows(self, facts: PodFacts) -> bool:
+        return all(min(units, LARGEST) <= self._of(name) for name, units in facts.requests.items() if units > 0)
+
+    def _of(self, resource: str) -> int:
+        most = self._most.get(resource)
+        if most is None:
+            row = self._table.row(resource)
+            freed = np.where(self._below, self._table.requests[: len(self._below), row, self._nodes], 0).sum(axis=0)
+            most = int((self._table.free(row, self._nodes) + freed).max(initial=0))
+            self._most[resource] = most
+        return most

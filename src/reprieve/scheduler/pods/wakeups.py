@@ -10,6 +10,8 @@
    takes the own one below it. So do applications that start as a whole, and those who wait for the limit of a user,
    group or queue. Those that must run on one node mind who is there: it may be somebody that makes way.
 4. Of pods that are alike the first is tried for all: see `alike`.
+5. Room that became free may help many, and is gone when the first has taken it: whoever was woken for nothing else, and
+   could not fit any more when its turn has come, sleeps on.
 """
 
 import logging
@@ -21,11 +23,12 @@ from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
 from reprieve.scheduler.pods.alike import AlikePods, PodsAlike, minds_neighbours
 from reprieve.scheduler.pods.pending import PendingUnits
-from reprieve.scheduler.pods.room import NodeRoom
+from reprieve.scheduler.pods.room import Ceiling, NodeRoom
 from reprieve.world import PodFacts
 
 _log = logging.getLogger(__name__)
 
+_MOST_REMEMBERED = 10_000
 _FITS = "fits"
 """What is asked of a shape, beside whether it could fit if others left."""
 
@@ -41,10 +44,12 @@ class PodWakeups:
         self._touched: set[str] = set()
         """Nodes whose nominated pods have not been looked at since."""
         self._happened = _Happened()
+        self._lured = _Lured()
 
     def freed(self, node: str) -> None:
         """There is more room on a node than before."""
         self._happened.freed.add(node)
+        self._lured.freed(node)
         self._touched.add(node)
 
     def taken(self, node: str) -> None:
@@ -55,10 +60,11 @@ class PodWakeups:
     def lost(self, node: str) -> None:
         """A node is gone: who was to go there looks elsewhere; and nobody there is anybody's neighbour any more."""
         self._touched.add(node)
-        self._happened.everybody = True
+        self.everybody()
 
     def everybody(self) -> None:
         self._happened.everybody = True
+        self._lured.clear()
 
     def neighbours(self, node: str) -> None:
         """Others have somebody else around them, on this node."""
@@ -132,8 +138,22 @@ class PodWakeups:
             return False
         if len(pods) == 1 and pods[0].nominated:
             return self._has_better(pods[0], happened)
-        widely = minds or len(pods) > 1 or queues.policy is not None
-        return widely or self._could_fit(pods[0], self._pending.priority(unit), happened)
+        if minds or len(pods) > 1 or queues.policy is not None:
+            return True
+        could_fit = self._could_fit(pods[0], self._pending.priority(unit), happened)
+        if could_fit:
+            self._lured.by(unit, happened.freed)
+        return could_fit
+
+    def lured(self, unit: str) -> set[str]:
+        """The nodes on which there was more room when a unit was woken for that, or is since; it is then forgotten."""
+        return self._lured.away(unit)
+
+    def is_room(self, unit: str, nodes: set[str]) -> bool:
+        """Whether a unit could fit on some nodes if those below it left."""
+        pods, priority = self._pending.pods(unit), self._pending.priority(unit)
+        ceiling = self._room.ceiling(nodes, priority)
+        return any(ceiling.allows(facts) and self._room.could_fit_on(facts, nodes, priority) for facts in pods)
 
     def _has_better(self, facts: PodFacts, happened: "_Happened") -> bool:
         """Whether a pod that has a place to wait for could have one that is free, or waits in vain. Who is nominated
@@ -153,11 +173,51 @@ class PodWakeups:
 
     def _could_fit(self, facts: PodFacts, priority: int, happened: "_Happened") -> bool:
         """Asked once for each shape of pod, however many wait."""
+        if priority not in happened.ceilings:
+            happened.ceilings[priority] = self._room.ceiling(happened.freed, priority)
+        if not happened.ceilings[priority].allows(facts):
+            return False
         shape = self._room.shape(facts), priority
         known = happened.answers.get(shape)
         if known is None:
             known = happened.answers[shape] = self._room.could_fit_on(facts, happened.freed, priority)
         return known
+
+
+class _Lured:
+    """Units that were woken for room on some nodes and for nothing else, and all nodes with more room since then."""
+
+    def __init__(self) -> None:
+        self._freed: list[str] = []
+        self._since: dict[str, int] = {}
+        self._last: set[str] | None = None
+        """The nodes that were added last, together, and from where on they stand."""
+        self._first = 0
+
+    def freed(self, node: str) -> None:
+        if len(self._freed) > _MOST_REMEMBERED:
+            self.clear()
+        if self._since:
+            self._freed.append(node)
+
+    def by(self, unit: str, nodes: set[str]) -> None:
+        if nodes is not self._last:
+            self._last, self._first = nodes, len(self._freed)
+            self._freed += nodes
+        self._since[unit] = self._first
+
+    def away(self, unit: str) -> set[str]:
+        since = self._since.pop(unit, None)
+        nodes = set(self._freed[since:]) if since is not None else set()
+        if not self._since:
+            self.clear()
+        return nodes
+
+    def clear(self) -> None:
+        """Something else has happened that could help anybody."""
+        self._freed.clear()
+        self._since.clear()
+        self._last = None
 
 
 class _Happened:
@@ -171,5 +231,7 @@ class _Happened:
         """Nodes on which somebody else is, or looks different."""
         self.answers: dict[object, bool] = {}
         """What was asked about the room that became free."""
+        self.ceilings: dict[int, Ceiling] = {}
+        """What there could be on these nodes, by the priority of who asks."""
         self.first: dict[PodsAlike, str | None] = {}
         """Who is tried for all that are alike; None: nobody, it helps none of them."""

@@ -7,7 +7,7 @@ done. A plan is put off as long as something is on its way for any workload that
 taken back, and the cycle is tried again after a back-off.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 from math import inf
 
@@ -32,6 +32,11 @@ CYCLE = "Quota//cycle"
 """What stands in the scheduling queue for all quota workloads: their own queues say whose turn it is."""
 _SECOND = 1_000_000
 _ACTING = ("Fits", "Preempt")
+_MOMENT = 0.001
+"""Seconds: the same moment by two clocks differs by less."""
+_TELLING = 0.05
+"""Seconds for each who was told a new reason, until anybody is told another one: many may wait, and the numbers in their
+reasons change whenever one of them comes or goes."""
 
 
 class AdmitWorkloads:
@@ -49,6 +54,8 @@ class AdmitWorkloads:
         self._over: dict[str, None] = {}
         self._failures = 0
         self._failed = False
+        self._tells_again = 0.0
+        """When there is time again to tell new reasons."""
 
     def over(self, unit: str) -> None:
         """A workload asks no more: it must not hold anything."""
@@ -73,9 +80,10 @@ class AdmitWorkloads:
             known = Refusals()  # whoever was put off is not told yet, and has to be decided for again
         seconds = self._services.elapsed() - started
         untold = self._untold(plans)
-        for unit in untold:
+        later = self._told_later(plan for plan in plans if plan.preemptor not in untold)
+        for unit in untold | later:
             known.forget(unit)
-        plans = [plan for plan in plans if plan.preemptor not in untold]
+        plans = [plan for plan in plans if plan.preemptor not in untold | later]
         if decided and not self._services.shadow:
             self._counts.attempted(seconds, admitted=any(plan.outcome == "Fits" for plan in decided))
         numbers = [self._log.decided(plan, seconds, beside=len(plans) - 1) for plan in plans]
@@ -93,8 +101,8 @@ class AdmitWorkloads:
             self._queue.done(CYCLE)
             return True
         if not self._services.shadow:
-            await self._tell_the_rest({plan.preemptor for plan in plans})
-        self._queue.unschedulable(CYCLE, self._next_moment(plans))
+            await self._tell_the_rest({plan.preemptor for plan in plans} | later)
+        self._queue.unschedulable(CYCLE, min(self._next_moment(plans), self._next_telling() if later else inf))
         return False
 
     def _backs_off(self) -> bool:
@@ -114,6 +122,17 @@ class AdmitWorkloads:
             return set()
         refused = (plan for plan in plans if plan.outcome not in _ACTING and plan.terms.queue.root in acting)
         return {plan.preemptor for plan in refused if not self._effects.has_to_act(plan)}
+
+    def _told_later(self, plans: Iterable[Plan]) -> set[UnitName]:
+        """Who is refused as before, perhaps for another reason, where that has just been told to many."""
+        if self._services.shadow:
+            return set()
+        refused = [plan for plan in plans if plan.outcome not in _ACTING and not self._effects.has_to_act(plan)]
+        now = self._services.elapsed()
+        if self._tells_again - now > _MOMENT:
+            return {plan.preemptor for plan in refused}
+        self._tells_again = now + _TELLING * len(refused)
+        return set()
 
     def _put_off(self, plan: Plan) -> bool:
         """Whether something is on its way for a workload that a plan is about; there is another cycle afterwards."""
@@ -203,6 +222,10 @@ class AdmitWorkloads:
         quota = self._policy.quota
         moments += [moment for moment in (quota.requeued_at(), quota.protected_at()) if moment is not None]
         return min(moments) / _SECOND if moments else inf
+
+    def _next_telling(self) -> float:
+        left = self._tells_again - self._services.elapsed()
+        return microseconds(self._services.context.clock()) / _SECOND + left
 
     def _no_queue(self, facts: WorkloadFacts) -> str:
         return texts.no_queue(facts.unit, out_of_queues(self._policy.quota, facts))

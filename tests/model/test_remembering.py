@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reprieve.model.remembering import remembered
+from reprieve.model.remembering import looked_up, remembered
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,17 @@ def test_more_may_be_kept_of_what_is_asked_often() -> None:
 
     assert [answer("a" * 2_000), answer("a" * 2_000), answer("a" * 2_000, other="b" * 4_000)] == [2_000, 2_000, 6_000]
     assert len(calls) == 2
+
+
+def test_of_what_is_looked_up_only_so_much_is_kept() -> None:
+    calls = []
+
+    @looked_up(2, largest=5)
+    def answer(text: str) -> int:
+        calls.append(text)
+        return len(text)
+
+    assert [answer(text) for text in ("a", "b", "a", "too large", "too large")] == [1, 1, 1, 9, 9]
+    assert calls == ["a", "b", "too large", "too large"]
+    assert [answer(text) for text in ("c", "c", "a")] == [1, 1, 1]
+    assert calls[4:] == ["c", "a"], "there was no more room, so it began anew"

@@ -217,7 +217,7 @@ def _plan(
         view.unit,
         policy.name,
         told.outcome,
-        " ".join([message, *(remark.sentence for remark in remarks)]),
+        " ".join([message, *(remark.sentence for remark in remarks)]) if remarks else message,
         domain=answer.domain,
         placement=answer.placement,
         victims=list(answer.victims) if isinstance(answer, Offer) else [],

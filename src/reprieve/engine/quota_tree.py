@@ -24,13 +24,24 @@ class FlavorQuota(NamedTuple):
 NO_QUOTA = FlavorQuota()
 
 
+class KeptShare:
+    """The share of one node, once it was worked out, until its usage changes."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: FairShare | None = None
+
+
 class Cell:
     """What one node has and uses of one flavor and resource, linked to the same of its parent."""
 
-    __slots__ = ("above", "kept", "limit", "owner", "quota", "usage")
+    __slots__ = ("above", "kept", "limit", "quota", "share", "usage")
 
-    def __init__(self, owner: "QuotaNode", quota: int, kept: int, above: "Cell | None", limit: int | None) -> None:
-        self.owner = owner
+    def __init__(self, share: KeptShare, quota: int, kept: int, above: "Cell | None", limit: int | None) -> None:
+        self.share = share
+        """That of its node, and not the node: neither holds the other, so nothing is left of a tree that was replaced
+        for garbage collection to find."""
         self.quota = quota
         """Its own quota, and what its children offer."""
         self.kept = kept
@@ -66,7 +77,7 @@ class Cell:
     def set_usage(self, usage: int) -> None:
         """As it was at another moment; whoever does this does it for all cells that differ."""
         self.usage = usage
-        self.owner.known_share = None
+        self.share.known = None
 
     def add(self, amount: int) -> None:
         """Here, and above what is kept here in the cells above: a loop, because searches do little else."""
@@ -74,7 +85,7 @@ class Cell:
         while cell is not None and amount > 0:
             own = cell.kept - cell.usage
             cell.usage += amount
-            cell.owner.known_share = None
+            cell.share.known = None
             if own > 0:
                 amount -= own
             cell = cell.above
@@ -84,7 +95,7 @@ class Cell:
         while cell is not None and amount > 0:
             stored = cell.usage - cell.kept
             cell.usage -= amount
-            cell.owner.known_share = None
+            cell.share.known = None
             amount = min(amount, stored)
             cell = cell.above
 
@@ -103,8 +114,7 @@ class QuotaNode:
         self._cells: dict[FlavorResource, Cell] = {}
         self._declared: list[tuple[str, Cell]] = []
         """The cells of what it, or a node below it, has quota for, by resource: only these count in shares."""
-        self.known_share: FairShare | None = None
-        """Kept until its usage changes."""
+        self._share = KeptShare()
         self._lendable: dict[str, int] | None = None
 
     def quota(self, flavor: FlavorResource) -> FlavorQuota:
@@ -115,7 +125,7 @@ class QuotaNode:
         known = self._cells.get(flavor)
         if known is None:
             above = self.parent.cell(flavor) if self.parent is not None else None
-            known = self._cells[flavor] = Cell(self, 0, 0, above, self.quota(flavor).borrowing_limit)
+            known = self._cells[flavor] = Cell(self._share, 0, 0, above, self.quota(flavor).borrowing_limit)
         return known
 
     def used(self, flavor: FlavorResource) -> int:
@@ -195,9 +205,9 @@ class QuotaNode:
 
     def share(self) -> "FairShare":
         """How much it borrows of what its parent could get, at worst over resources."""
-        if self.known_share is None:
-            self.known_share = self._work_out_share()
-        return self.known_share
+        if self._share.known is None:
+            self._share.known = self._work_out_share()
+        return self._share.known
 
     def _work_out_share(self) -> "FairShare":
         borrowed: dict[str, int] = {}
@@ -241,6 +251,14 @@ def link(child: QuotaNode, parent: QuotaNode) -> None:
     parent.children.append(child)
 
 
+def dissolve(root: QuotaNode) -> None:
+    """Another tree takes its place: nodes let go of those below them, who still know what they were part of. So it is
+    gone with the last who knows one of them, and thousands of nodes are not left to garbage collection."""
+    children, root.children = root.children, []
+    for child in children:
+        dissolve(child)
+
+
 def settle(root: QuotaNode) -> None:
     """Work out what every node offers, from the leaves up, once the tree stands and nothing is used."""
     offers = _offers(root)
@@ -269,7 +287,7 @@ def _make_cells(node: QuotaNode, offers: dict[int, dict[FlavorResource, int]]) -
     for flavor, amount in offers[id(node)].items():
         above = node.parent.cell(flavor) if node.parent is not None else None
         limit = node.quota(flavor).borrowing_limit
-        node._cells[flavor] = Cell(node, amount, _kept(node, flavor, amount), above, limit)
+        node._cells[flavor] = Cell(node._share, amount, _kept(node, flavor, amount), above, limit)
     node._declared = [(resource, cell) for (_, resource), cell in node._cells.items()]
     for child in node.children:
         _make_cells(child, offers)

@@ -212,4 +212,4 @@ def namesakes(resource: Resource) -> list[Resource]:
 
 def written_name(kind: str, namespace: str, name: str) -> UnitName:
     """The name of an object as its kind has it: without a namespace where it lives in none."""
-    return unit_name(kind, namespace if NAMESPACED.get(kind, bool(namespace)) else "", name)
+    return unit_name(kind, namespace if namespace and NAMESPACED.get(kind, True) else "", name)

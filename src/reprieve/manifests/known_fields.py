@@ -30,7 +30,7 @@ def fits(data: Any, written: Any) -> bool:
 
 
 def raw_fits(raw: msgspec.Raw | bytes, written: Any) -> bool:
-    """The same for JSON that nobody has made data of."""
+    """The same for JSON that nobody has made data of; where a server has rules for the kind, it is not enough."""
     decode = _decoder(written)
     try:
         return decode is not None and decode(raw) is not None
@@ -40,7 +40,7 @@ def raw_fits(raw: msgspec.Raw | bytes, written: Any) -> bool:
 
 @cache
 def _decoder(written: Any) -> Any:
-    shape = _whole(written, msgspec.Raw)
+    shape = None if served.has_rules(written) else _whole(written, msgspec.Raw)
     return None if shape is None else msgspec.json.Decoder(shape).decode
 
 

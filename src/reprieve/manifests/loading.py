@@ -4,10 +4,9 @@ Reading and admission are two things. What cannot be read is an error everywhere
 the stage `read`; what an admission controller would refuse is found later, by `manifests.admission`.
 """
 
-import gc
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -25,7 +24,7 @@ from reprieve.manifests.documents import (
     read_file,
 )
 from reprieve.manifests.identity import LoadedObject
-from reprieve.manifests.kinds import NAMESPACED, READERS
+from reprieve.manifests.kinds import NAMESPACED, READERS, written_name
 from reprieve.manifests.known_fields import fits, raw_fits, unknown_fields
 from reprieve.manifests.loaded import Loaded
 from reprieve.manifests.meta import Manifest, Reader
@@ -72,18 +71,6 @@ def _severity(strict: bool) -> Severity:
     return "error" if strict else "warning"
 
 
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Manifests are trees: looking for cycles among a hundred thousand of them takes longer than reading them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 _NO_ITEMS = Finding("$.items", "not a list", "it must be a list of objects")
 _TOLD_EVERY = 1000
 _LONGEST_BASE = 58
@@ -98,23 +85,23 @@ class _Loader:
     def __init__(self, minds: Severity | None) -> None:
         self.loaded = Loaded()
         self._minds = minds
-        self._seen: dict[tuple[str, str], Origin] = {}
+        self._seen: defaultdict[str, dict[str, Origin]] = defaultdict(dict)
+        """Where each object was read first: by API group, then by name."""
         self._last: Reader | None = None
         self._names = 0
         self._config_maps: list[tuple[ConfigMap, LoadedObject]] = []
         """YuniKorn's, which are looked into once all are there: one has what another leaves out."""
 
     def read(self, documents: Iterable[Document]) -> Loaded:
-        with no_garbage_collection():
-            for document in documents:
-                self.loaded.documents += 1
-                if document.kept is not None:
-                    self.loaded.sources.keep(document.origin.file, document.kept)
-                try:
-                    self._document(document)
-                except RecursionError:
-                    self._syntax(document.origin, SyntaxProblem("nested too deeply"))
-            self._configurations()
+        for document in documents:
+            self.loaded.documents += 1
+            if document.kept is not None:
+                self.loaded.sources.keep(document.origin.file, document.kept)
+            try:
+                self._document(document)
+            except RecursionError:
+                self._syntax(document.origin, SyntaxProblem("nested too deeply"))
+        self._configurations()
         told(Reading("", len(self.loaded.entries)))
         self.loaded.problems = self.loaded.sources.located(self.loaded.problems)
         return self.loaded
@@ -170,7 +157,7 @@ class _Loader:
             written = reader.json.decode(raw)
         except _UNREADABLE:
             return False
-        if self._minds and (served.has_rules(reader.written) or not raw_fits(raw, reader.written)):
+        if self._minds and not raw_fits(raw, reader.written):
             return False  # something may be wrong with it: what, is seen in plain data
         self._add(written, reader, origin)
         return True
@@ -244,7 +231,7 @@ class _Loader:
     def _add(self, written: Any, reader: Reader, origin: Origin) -> None:
         if reader is identity.QUEUES:
             entry = LoadedObject(written, written, origin)
-            self._is_first(entry, "$.partitions")
+            self._is_first(*identity.QUEUES_KEY, origin, "$.partitions")
             self.loaded.entries.append(entry)
             return None
         metadata = written.metadata
@@ -257,25 +244,28 @@ class _Loader:
             metadata = msgspec.structs.replace(metadata, namespace=place)
         if metadata is not written.metadata:
             written = msgspec.structs.replace(written, metadata=metadata)
-        entry = LoadedObject(reader.internal(written), written, origin)
-        first = self._is_first(entry, "$.metadata.name")
+        manifest = reader.internal(written)
+        entry = LoadedObject(manifest, written, origin)
+        unit = written_name(manifest.kind, metadata.namespace, metadata.name)
+        first = self._is_first(group_of(reader.api_version), unit, origin, "$.metadata.name")
         self.loaded.entries.append(entry)
         if first and type(written) is ConfigMap and written.name in yunikorn.CONFIG_MAPS:
             self._config_maps.append((written, entry))
             if yunikorn.QUEUES_FILE in written.data and written.name == yunikorn.CONFIG_MAP:
-                self._seen.setdefault(identity.QUEUES_KEY, origin)
+                group, unit = identity.QUEUES_KEY
+                self._seen[group].setdefault(unit, origin)
 
     def _generated(self, base: str) -> str:
         """A name as a server would give one, but the same each time."""
         self._names += 1
         return f"{base[:_LONGEST_BASE]}{self._names:05}"
 
-    def _is_first(self, entry: LoadedObject, path: str) -> bool:
-        first = self._seen.setdefault(entry.key, entry.origin)
-        if first is not entry.origin:
+    def _is_first(self, group: str, unit: str, origin: Origin, path: str) -> bool:
+        first = self._seen[group].setdefault(unit, origin)
+        if first is not origin:
             finding = Finding(path, f"already read from {first}", "allowed: each object once")
-            self._report(entry.origin, entry.unit, [finding], "admission")
-        return first is entry.origin
+            self._report(origin, unit, [finding], "admission")
+        return first is origin
 
     def _configurations(self) -> None:
         """The queues in YuniKorn's ConfigMaps; where those of its users say nothing, the defaults do."""

@@ -16,6 +16,7 @@ from reprieve.manifests.problems import Finding, found, join_path
 from reprieve.model.remembering import remembered
 
 CHECKPOINT = "reprieve.scheduling/last-checkpoint"
+ANNOTATIONS_OF_LOST_WORK = frozenset((CHECKPOINT, DISRUPTION_COST))
 _RIGHT = "it must be a time such as 2026-01-01T12:00:00Z"
 
 

@@ -162,6 +162,7 @@ class Reader:
         self.api_version = api_version
         self.kind = kind
         self.written = written
+        self._converts = hasattr(written, "internal")
 
     @cached_property
     def json(self) -> msgspec.json.Decoder[Any]:
@@ -171,5 +172,4 @@ class Reader:
         return msgspec.convert(data, self.written, dec_hook=decode_custom)
 
     def internal(self, written: Any) -> Any:
-        convert = getattr(written, "internal", None)
-        return written if convert is None else convert()
+        return written.internal() if self._converts else written

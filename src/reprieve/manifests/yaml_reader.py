@@ -13,6 +13,7 @@ import yaml
 from yaml import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from reprieve.manifests.reading import Reading, told
+from reprieve.model.garbage import no_garbage_collection
 from reprieve.model.resources import exact_number
 
 # libyaml where PyYAML was built with it; only its parser is used
@@ -89,6 +90,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
         between = not opening
 
 
+@no_garbage_collection()
 def _read_document(chunk: str, first_line: int, tell: Callable[[int], None]) -> Any:
     try:
         return _NodeBuilder(chunk, tell).document()

@@ -10,6 +10,7 @@ from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 _Given = ParamSpec("_Given")
+_One = TypeVar("_One")
 _Answer = TypeVar("_Answer")
 
 
@@ -41,6 +42,33 @@ def remembered(
         return ask
 
     return remembering
+
+
+class _Answers(dict[Any, Any]):
+    """What was answered so far, by the one thing that was asked about. When there is no more room it starts anew."""
+
+    def __init__(self, function: Callable[[Any], Any], most: int, largest: int) -> None:
+        self._function = function
+        self._most = most
+        self._largest = largest
+
+    def __missing__(self, asked: Any) -> Any:
+        answer = self._function(asked)
+        if _size(asked) <= self._largest:
+            if len(self) >= self._most:
+                self.clear()
+            self[asked] = answer
+        return answer
+
+
+def looked_up(most: int, *, largest: int = 1_000) -> Callable[[Callable[[_One], _Answer]], Callable[[_One], _Answer]]:
+    """The same for what is asked about one thing, and of each of a hundred thousand objects: what is known is looked
+    up, and nothing is called."""
+
+    def looking_up(function: Callable[[_One], _Answer]) -> Callable[[_One], _Answer]:
+        return _Answers(function, most, largest).__getitem__
+
+    return looking_up
 
 
 def _size(value: Any) -> int:

@@ -7,10 +7,10 @@ from reprieve.configuration import Settings
 from reprieve.manifests.admission import admit_all
 from reprieve.manifests.kueue import QuotaWorkload, WorkloadPriorityClass
 from reprieve.manifests.loaded import Loaded
-from reprieve.manifests.loading import no_garbage_collection
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.problems import Problem, in_order
 from reprieve.manifests.scheduling import PriorityClass
+from reprieve.model.garbage import no_garbage_collection
 from reprieve.planning.change import ProposedChange
 from reprieve.planning.comparison import Comparison
 from reprieve.planning.pictures import Picture, compare

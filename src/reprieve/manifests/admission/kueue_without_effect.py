@@ -1,9 +1,10 @@
 """What of Kueue can be said and has no effect here: whoever says it is told so by name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reprieve.manifests import kueue
+from reprieve.manifests.meta import Manifest
 from reprieve.manifests.problems import Finding, join_path
 
 _KUEUE = "kueue.x-k8s.io/"
@@ -20,23 +21,20 @@ FIELDS = {
 
 
 def check_without_effect(manifest: Any) -> Iterator[Finding]:
-    metadata = getattr(manifest, "metadata", None)
-    if metadata is None:
-        return
-    if not LABELS.keys().isdisjoint(metadata.labels):
-        yield from _said("$.metadata.labels", metadata.labels, LABELS)
-    if not ANNOTATIONS.keys().isdisjoint(metadata.annotations):
-        yield from _said("$.metadata.annotations", metadata.annotations, ANNOTATIONS)
-    spec = getattr(manifest, "spec", None)
-    if isinstance(spec, kueue.ClusterQueueSpec):
+    if isinstance(manifest, Manifest):
+        yield from _said("$.metadata.labels", manifest.metadata.labels, LABELS)
+        yield from _said("$.metadata.annotations", manifest.metadata.annotations, ANNOTATIONS)
+    if isinstance(manifest, kueue.ClusterQueue):
         for name, (field, what) in FIELDS.items():
-            if getattr(spec, name) is not None:
+            if getattr(manifest.spec, name) is not None:
                 yield _warning(f"$.spec.{field}", what)
-    if isinstance(spec, kueue.LocalQueueSpec) and spec.fair_sharing is not None:
+    elif isinstance(manifest, kueue.LocalQueue) and manifest.spec.fair_sharing is not None:
         yield _warning("$.spec.fairSharing", FIELDS["admission_scope"][1])
 
 
-def _said(path: str, said: Mapping[str, str], known: Mapping[str, str]) -> Iterator[Finding]:
+def _said(path: str, said: Mapping[str, str], known: Mapping[str, str]) -> Iterable[Finding]:
+    if known.keys().isdisjoint(said):
+        return ()
     return (_warning(join_path(path, name), what) for name, what in known.items() if name in said)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.meta import Manifest
 from reprieve.manifests.problems import Finding, found, join_path
-from reprieve.model.remembering import remembered
+from reprieve.model.remembering import looked_up
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
@@ -18,7 +18,7 @@ _LABEL_KEYS = "allowed: an optional DNS name and /, then letters, digits, -, _ a
 _LABEL_VALUES = "allowed: letters, digits, -, _ and ., at most 63 long"
 
 
-@remembered(65536)
+@looked_up(65536)
 def is_dns_label(name: str) -> bool:
     return len(name) <= 63 and _LABEL.fullmatch(name) is not None
 
@@ -27,13 +27,13 @@ def is_dns_name(name: str) -> bool:
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
 
 
-@remembered(65536)
+@looked_up(65536)
 def is_label_key(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
     return len(name) <= 63 and _NAME_PART.fullmatch(name) is not None and (not slash or is_dns_name(prefix))
 
 
-@remembered(65536)
+@looked_up(65536)
 def is_label_value(value: str) -> bool:
     return not value or (len(value) <= 63 and _NAME_PART.fullmatch(value) is not None)
 
@@ -74,12 +74,12 @@ def check(manifest: Any) -> Iterator[Finding]:
                 yield Finding(join_path("$.metadata.annotations", key), "not an annotation key", _LABEL_KEYS)
 
 
-@remembered(65536)
+@looked_up(65536)
 def _is_annotation_key(key: str) -> bool:
     return is_label_key(key.lower())
 
 
-@remembered(65536)
+@looked_up(65536)
 def _is_label(label: tuple[str, str]) -> bool:
     key, value = label
     return is_label_key(key) and is_label_value(value)

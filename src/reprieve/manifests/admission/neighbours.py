@@ -13,43 +13,49 @@ class Neighbours:
 
     def __init__(self, manifests: Iterable[Any] = ()) -> None:
         self._by_kind: dict[str, dict[Key, Any]] = {}
+        self._unnamed: dict[str, list[Any]] = {}
+        """By kind, what nobody has asked for by name yet: no rule does so with pods."""
         for manifest in manifests:
-            self._of_kind(manifest)[manifest.namespace, manifest.name] = manifest
+            self._unnamed.setdefault(manifest.kind, []).append(manifest)
         self._resolve_classes()
 
-    def _of_kind(self, manifest: Any) -> dict[Key, Any]:
-        return self._by_kind.setdefault(manifest.kind, {})
+    def _of_kind(self, kind: str) -> dict[Key, Any]:
+        named = self._by_kind.setdefault(kind, {})
+        if kind in self._unnamed:
+            named |= {(each.namespace, each.name): each for each in self._unnamed.pop(kind)}
+        return named
 
     def _resolve_classes(self) -> None:
-        self.classes = PriorityClasses(self._by_kind.get("PriorityClass", {}).values())
+        self.classes = PriorityClasses(self._of_kind("PriorityClass").values())
 
     def put(self, manifest: Any) -> None:
         """One more, or one that has changed."""
-        self._of_kind(manifest)[manifest.namespace, manifest.name] = manifest
+        self._of_kind(manifest.kind)[manifest.namespace, manifest.name] = manifest
         if manifest.kind == "PriorityClass":
             self._resolve_classes()
 
     def remove(self, manifest: Any) -> None:
-        self._of_kind(manifest).pop((manifest.namespace, manifest.name), None)
+        self._of_kind(manifest.kind).pop((manifest.namespace, manifest.name), None)
         if manifest.kind == "PriorityClass":
             self._resolve_classes()
 
     def beside(self, manifest: Any) -> "Neighbours":
         """What there would be with one more, or one changed: for the rules that look for it among the others."""
         with_it = Neighbours()
-        with_it._by_kind = {**self._by_kind, manifest.kind: dict(self._of_kind(manifest))}
+        with_it._by_kind = {kind: self._of_kind(kind) for kind in (*self._by_kind, *self._unnamed)}
+        with_it._by_kind[manifest.kind] = dict(self._of_kind(manifest.kind))
         with_it.classes = self.classes
         with_it.put(manifest)
         return with_it
 
     def get(self, kind: str, name: str, namespace: str = "") -> Any | None:
-        return self._by_kind.get(kind, {}).get((namespace, name))
+        return self._of_kind(kind).get((namespace, name))
 
     def all(self, kind: str) -> list[Any]:
-        return list(self._by_kind.get(kind, {}).values())
+        return list(self._of_kind(kind).values())
 
     def names(self, kind: str) -> list[str]:
-        return sorted(name for _, name in self._by_kind.get(kind, {}))
+        return sorted(name for _, name in self._of_kind(kind))
 
     def cohort_circle(self, name: str) -> list[str]:
         """A cohort and its ancestors back to itself; nothing when they end at a root."""

@@ -5,39 +5,41 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reprieve.manifests import core, pods
+from reprieve.manifests.admission import yunikorn_without_effect
 from reprieve.manifests.admission.metadata import check_dns_label, check_labels, is_dns_label, is_label_key
 from reprieve.manifests.admission.neighbours import Neighbours
-from reprieve.manifests.admission.topology import check_wishes
+from reprieve.manifests.admission.topology import WISHES, check_wishes
 from reprieve.manifests.admission.yunikorn_task_groups import of_task_groups
 from reprieve.manifests.admission.yunikorn_without_effect import of_pod
-from reprieve.manifests.lost_work import check_lost_work
+from reprieve.manifests.lost_work import ANNOTATIONS_OF_LOST_WORK, check_lost_work
 from reprieve.manifests.meta import LabelSelector, Taint, Toleration
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
-from reprieve.model.remembering import remembered
+from reprieve.model.remembering import looked_up
 from reprieve.model.resources import Resources, print_amount
 
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
+_ANNOTATIONS = WISHES | ANNOTATIONS_OF_LOST_WORK | yunikorn_without_effect.ANNOTATIONS
+"""What is looked into on a pod. Of a hundred thousand pods hardly one has any."""
+_Amounts = tuple[tuple[str, int], ...]
 
 
 def check_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
     yield from check_pod_spec("$.spec", pod.spec)
-    yield from check_wishes("$.metadata.annotations", pod.metadata.annotations)
-    yield from check_lost_work(pod.metadata.annotations)
-    yield from _check_priority(pod.spec, neighbours)
-    yield from of_pod(pod.metadata)
+    annotated = not _ANNOTATIONS.isdisjoint(pod.metadata.annotations)
+    if annotated:
+        yield from check_wishes("$.metadata.annotations", pod.metadata.annotations)
+        yield from check_lost_work(pod.metadata.annotations)
+    if pod.spec.priority_class_name:  # the number without it may be that of a class that is not known here
+        yield from check_new_priority(pod.spec, neighbours)
+    if annotated:
+        yield from of_pod(pod.metadata)
     if pod.spec.scheduling_group and not pod.spec.scheduling_group.pod_group_name:
         yield Finding("$.spec.schedulingGroup.podGroupName", "missing", "it must be the name of a PodGroup")
     if pod.spec.workload_ref and pod.spec.scheduling_group:
         yield Finding("$.spec.workloadRef", "set beside schedulingGroup", "allowed: one of them, a pod has one group")
     if pod.spec.node_name and pod.spec.scheduling_gates:
         yield Finding("$.spec.schedulingGates", "set on a pod that has a node", "allowed: only before it is scheduled")
-
-
-def _check_priority(spec: pods.PodSpec, neighbours: Neighbours) -> Iterator[Finding]:
-    """A pod that exists has the number of a class, and that need not be among what is known here."""
-    if spec.priority_class_name:
-        yield from check_new_priority(spec, neighbours)
 
 
 def check_new_pod(pod: pods.Pod, neighbours: Neighbours) -> Iterator[Finding]:
@@ -72,21 +74,16 @@ def check_pod_spec(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
     """What holds for pods and for the templates they are made from."""
     if not spec.containers:
         yield Finding(f"{path}.containers", "found []", "it must be a list of at least 1")
-    names = {container.name for container in (*spec.containers, *spec.init_containers)}
-    if len(names) < len(spec.containers) + len(spec.init_containers):
-        yield from _check_container_names(path, spec)
-    for group, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for index, container in enumerate(containers):
-            if not (is_dns_label(container.name) and _are_sound(container.resources)):
-                place = f"{path}.{group}[{index}]"
-                yield from check_dns_label(f"{place}.name", container.name)
-                yield from _check_requests(f"{place}.resources", container.resources)
+    if len(spec.containers) > 1 or spec.init_containers or not all(map(_is_sound, spec.containers)):
+        yield from _check_containers(path, spec)
     if spec.resources.requests or spec.resources.limits:
         yield from _check_requests(f"{path}.resources", spec.resources)
     if spec.host_network:
         yield from _check_host_network(path, spec)
-    yield from check_tolerations(f"{path}.tolerations", spec.tolerations)
-    yield from check_labels(f"{path}.nodeSelector", spec.node_selector)
+    if spec.tolerations:
+        yield from check_tolerations(f"{path}.tolerations", spec.tolerations)
+    if spec.node_selector:
+        yield from check_labels(f"{path}.nodeSelector", spec.node_selector)
     if spec.affinity is not None:
         yield from _check_affinity(f"{path}.affinity", spec.affinity)
     if spec.topology_spread_constraints:
@@ -104,7 +101,17 @@ def _check_container_names(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
             seen.add(container.name)
 
 
-@remembered(4096)
+def _check_containers(path: str, spec: pods.PodSpec) -> Iterator[Finding]:
+    yield from _check_container_names(path, spec)
+    for group, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for index, container in enumerate(containers):
+            if not _is_sound(container):
+                place = f"{path}.{group}[{index}]"
+                yield from check_dns_label(f"{place}.name", container.name)
+                yield from _check_requests(f"{place}.resources", container.resources)
+
+
+@looked_up(4096)
 def _odd_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names that no resource of a container can have: without a domain there are only Kubernetes' own."""
     return tuple(
@@ -120,14 +127,17 @@ def _check_names(path: str, amounts: Iterable[str]) -> Iterator[Finding]:
         yield Finding(join_path(path, name), "no such resource", right, did_you_mean(name, _NATIVE))
 
 
-def _are_sound(resources: pods.ResourceRequirements) -> bool:
-    return _are_sound_amounts(tuple(resources.requests.items()), tuple(resources.limits.items()))
+def _is_sound(container: pods.Container) -> bool:
+    resources = container.resources
+    asked = tuple(resources.requests.items()), tuple(resources.limits.items())
+    return _are_sound_amounts(asked) and is_dns_label(container.name)
 
 
-@remembered(4096)
-def _are_sound_amounts(requests: tuple[tuple[str, int], ...], limits: tuple[tuple[str, int], ...]) -> bool:
-    """Most containers ask for what others ask for."""
-    resources = pods.ResourceRequirements(requests=Resources(dict(requests)), limits=Resources(dict(limits)))
+@looked_up(4096)
+def _are_sound_amounts(asked: tuple[_Amounts, _Amounts]) -> bool:
+    """Requests and limits. Most containers ask for what others ask for."""
+    requests, limits = (Resources(dict(amounts)) for amounts in asked)
+    resources = pods.ResourceRequirements(requests=requests, limits=limits)
     return not any(_check_requests("", resources))
 
 

@@ -20,7 +20,7 @@ from reprieve.manifests.priorities import parse_integer
 from reprieve.manifests.problems import Finding, did_you_mean, found, join_path, show
 
 _ONE = "allowed: one of required, preferred and unconstrained"
-_WISHES = frozenset((REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_SIZE, SLICE_LEVEL, *LEFT_OUT))
+WISHES = frozenset((REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_SIZE, SLICE_LEVEL, *LEFT_OUT))
 
 
 def check_topology(topology: Topology, _: Neighbours) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ def check_request(path: str, request: PodSetTopologyRequest | None, pods: int) -
 
 def check_wishes(path: str, annotations: Mapping[str, str]) -> Iterator[Finding]:
     """What the annotations of pods or their templates ask for."""
-    if _WISHES.isdisjoint(annotations):
+    if WISHES.isdisjoint(annotations):
         return
     asked = [name for name in (REQUIRED, PREFERRED, UNCONSTRAINED) if name in annotations]
     if len(asked) > 1:

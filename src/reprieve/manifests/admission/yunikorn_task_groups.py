@@ -12,13 +12,13 @@ from reprieve.manifests.meta import ObjectMeta
 from reprieve.manifests.problems import Finding, found, join_path, one_of
 from reprieve.manifests.yunikorn import APPLICATION_NAMES, TASK_GROUP_NAME, TASK_GROUPS
 
-_ANNOTATIONS = frozenset((TASK_GROUPS, TASK_GROUP_NAME, task_groups.PARAMETERS))
+ANNOTATIONS = frozenset((TASK_GROUPS, TASK_GROUP_NAME, task_groups.PARAMETERS))
 _EXAMPLE = '[{"name": "workers", "minMember": 3, "minResource": {"cpu": "1"}}]'
 
 
 def of_task_groups(meta: ObjectMeta, path: str = "$.metadata.annotations") -> Iterator[Finding]:
     """Of a pod, or of a template that pods are made from."""
-    if _ANNOTATIONS.isdisjoint(meta.annotations):
+    if ANNOTATIONS.isdisjoint(meta.annotations):
         return iter(())
     return (replace(finding, field=join_path(path, finding.field)) for finding in _of_annotations(meta))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reprieve.manifests import yunikorn
+from reprieve.manifests.admission import yunikorn_task_groups
 from reprieve.manifests.admission.yunikorn_task_groups import of_task_groups
 from reprieve.manifests.core import ConfigMap
 from reprieve.manifests.meta import ObjectMeta
@@ -13,6 +14,8 @@ from reprieve.manifests.problems import Finding, found, join_path
 _FREE = ("", yunikorn.EVERYBODY)
 """Access lists that keep nobody out, or are not there."""
 _READ = (yunikorn.POLICY_GROUP,)
+ANNOTATIONS = yunikorn_task_groups.ANNOTATIONS | {yunikorn.USER_INFO, yunikorn.IGNORE_APPLICATION}
+"""Of pods."""
 _OF_NAMESPACES = "yunikorn.apache.org/namespace."
 _ABOUT_PODS = ("generateAppId", "enableYuniKorn")
 

@@ -17,6 +17,8 @@ from reprieve.policies.quota.search import Without
 from reprieve.policies.quota.topology_turns import EarlierPlaces
 from reprieve.policies.quota.workloads import WorkloadFacts
 
+_NOTHING = nullcontext()
+
 
 class EarlierHeads:
     """The heads of one cycle that had their turn; at first, and for whoever is decided for alone, nobody."""
@@ -72,7 +74,7 @@ class EarlierHeads:
 
     def before(self) -> AbstractContextManager[None]:
         """The tree as it was when the cycle began: over that everybody is nominated, whenever its turn comes."""
-        return _swapped(self._before) if self._before else nullcontext()
+        return _swapped(self._before) if self._before else _NOTHING
 
     def reserving(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts]) -> list[str]:
         """The queues whose reservations stand in the way, where it is nothing else."""
@@ -105,19 +107,20 @@ class EarlierHeads:
 
     # One more
 
-    @contextmanager
-    def turn_of(self, queue: QuotaNode) -> Iterator[None]:
+    def turn_of(self, queue: QuotaNode) -> AbstractContextManager[None]:
         """What a queue reserves is held against others, not against its own."""
-        reserved, taken = self._reserved.pop(queue, None), self._takers
-        if reserved is not None:
-            self._move(queue, reserved, -1)
+        return self._unreserved(queue) if queue in self._reserved else _NOTHING
+
+    @contextmanager
+    def _unreserved(self, queue: QuotaNode) -> Iterator[None]:
+        reserved, taken = self._reserved.pop(queue), self._takers
+        self._move(queue, reserved, -1)
         try:
             yield
         finally:
             if self._takers == taken:
-                if reserved is not None:
-                    self._move(queue, reserved, 1)
-                    self._reserved[queue] = reserved
+                self._move(queue, reserved, 1)
+                self._reserved[queue] = reserved
             else:  # what was taken of the nominal quota is no longer to be reserved
                 for assignment in self._waiting.pop(queue, ()):
                     self.reserve(queue, assignment)

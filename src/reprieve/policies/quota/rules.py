@@ -57,18 +57,14 @@ class Eligible:
         self._claimed = claimed
         self._preempted = preempted
         self._long_running = long_running
-
-    @property
-    def personal(self) -> bool:
+        self.personal = bool(claimed or preempted or long_running)
         """Whether it matters who somebody is, and not only what it has: 4 to 6."""
-        return bool(self._claimed or self._preempted or self._long_running)
 
     def __call__(self, unit: WorkloadFacts) -> Reason | None:
         if self._contested.isdisjoint(unit.usage):  # be it for none of it: it was given a flavor that is contested
             return NotContested()
-        claimed = Claimed() if unit in self._claimed else None
-        by_age = self._long_running(unit) if self._long_running is not None else None
-        return self.of_node(unit.queue) or self._reach(unit) or claimed or by_age or self._before(unit)
+        reason = self.of_node(unit.queue) or self._reach(unit)
+        return self._personally(unit) if reason is None and self.personal else reason
 
     def of_node(self, node: QuotaNode | None) -> Reason | None:
         """2."""
@@ -92,6 +88,13 @@ class Eligible:
         if policy == "LowerOrNewerEqualPriority" and newer:
             return None
         return NotReached(policy, unit.queue.name if unit.queue else "", unit.boosted, above)
+
+    def _personally(self, unit: WorkloadFacts) -> Reason | None:
+        """4 to 6."""
+        if unit in self._claimed:
+            return Claimed()
+        by_age = self._long_running(unit) if self._long_running is not None else None
+        return by_age or self._before(unit)
 
     def _before(self, unit: WorkloadFacts) -> Reason | None:
         """6. Who leaves already makes way once more, not again."""

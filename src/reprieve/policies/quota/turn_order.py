@@ -58,7 +58,7 @@ class TurnsOfHeads:
         """Whose turn it is; under fair sharing, what those before took counts in the shares."""
         if self._first:
             return heappop(self._first)[1]
-        winner = self._sharing.winner()
+        winner = self._sharing.winner() if self._fair else None
         if winner is None or (winner.assignment.borrows and self._others):
             return heappop(self._others)[1] if self._others else None
         self._sharing.remove(winner)
@@ -66,7 +66,8 @@ class TurnsOfHeads:
 
     def moved(self, queue: QuotaNode) -> None:
         """What a queue uses has changed: somebody took or reserved some of it."""
-        self._sharing.moved(queue)
+        if self._fair:
+            self._sharing.moved(queue)
 
 
 def _classical_order(one: Contender) -> Rank:

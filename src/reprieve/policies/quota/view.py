@@ -1,7 +1,6 @@
 """A quota workload that waits, what can be seen for it, and what its plan is carried out by."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import NamedTuple
 
 from reprieve.engine.claims import Claim
@@ -10,7 +9,7 @@ from reprieve.engine.quota_tree import QuotaNode
 from reprieve.engine.reasons import GateOff
 from reprieve.manifests.kueue import ClusterQueueSpec
 from reprieve.model.names import UnitName
-from reprieve.policies.quota.annotations import Wait, wait_of
+from reprieve.policies.quota.annotations import wait_of
 from reprieve.policies.quota.assignments import Assignment, Forced
 from reprieve.policies.quota.earlier_heads import EarlierHeads
 from reprieve.policies.quota.repetition import Preempted, preempted_by
@@ -86,6 +85,7 @@ class WorkloadView:
         self.forced = preemptor.forced
         self.most = preemptor.most or _ANY
         self.earlier = preemptor.earlier or EarlierHeads(quota.settings)
+        self._wait = wait_of(self.facts.workload, self.spec, quota.settings.quota.wait_before_preemption_seconds)
         self.now = now
         self.again = False
         """Its victims were claimed, and it was nominated once more, without them."""
@@ -134,7 +134,7 @@ class WorkloadView:
             counts_from_now=self._wait.from_attempt,
         )
 
-    @cached_property
+    @property
     def preempted(self) -> frozenset[str]:
         """Whom it has preempted in other queues, in the world as it is."""
         known = preempted_by(self.facts.workload)
@@ -153,7 +153,3 @@ class WorkloadView:
         attempted = self.facts.attempted_at if self.facts.attempted_at is not None else self.now
         until = (attempted if from_attempt else self.facts.created) + seconds * _SECOND
         return until if seconds and until > self.now else None
-
-    @cached_property
-    def _wait(self) -> Wait:
-        return wait_of(self.facts.workload, self.spec, self.quota.settings.quota.wait_before_preemption_seconds)

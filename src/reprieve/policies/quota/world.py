@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reprieve.configuration import Settings
-from reprieve.engine.quota_tree import QuotaNode
+from reprieve.engine.quota_tree import QuotaNode, dissolve
 from reprieve.manifests import kueue
 from reprieve.manifests.core import Namespace
 from reprieve.manifests.kueue_topology import Topology
@@ -65,6 +65,7 @@ class QuotaWorld:
         self.world = world
         self.settings = settings
         self._version = 0
+        self.queues: dict[str, QuotaNode] = {}
         self.at(now)
         self._rebuild()
 
@@ -99,6 +100,8 @@ class QuotaWorld:
         asking = any(flavor.spec.topology_name for flavor in self.flavors.values())
         self.topology = TopologyLedger(world, self.flavors, self._topologies) if asking else None
         """Where the pods of flavors with a topology have room; None: no flavor has one."""
+        for root in {queue.root for queue in self.queues.values()}:
+            dissolve(root)
         self.queues = plant(world)
         self.specs = {queue.name: self._spec(queue.spec) for queue in world.all(kueue.ClusterQueue)}
         self.closed = {queue.name for queue in world.all(kueue.ClusterQueue) if not self._open(queue)}

@@ -16,7 +16,6 @@ from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
 from reprieve.engine.nodes.images import NodeImages
 from reprieve.engine.nodes.reservations import EVERYBODY, is_closing, is_reserved
-from reprieve.engine.nodes.silent_pods import SilentPods
 from reprieve.engine.nodes.units import Unit, Units, UnitShare
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
 from reprieve.manifests.pods import Pod
@@ -45,7 +44,6 @@ class NodeTable(NodeColumns):
     """Columns over all nodes of a world."""
 
     def __init__(self, world: World, units: Units) -> None:
-        self.silent = SilentPods()
         self.world = world
         self.units = units
         super().__init__()
@@ -151,8 +149,7 @@ class NodeTable(NodeColumns):
             places += [(rank, node) for rank in range(len(shares))]
         self._grow(ranks=max(map(len, by_node.values()), default=0))
         if order:
-            self._write(np.array(places, dtype=np.int64).T, order)
-            self.used += self.requests.sum(axis=0)
+            self._write_all(np.array(places, dtype=np.int64).T, order)
 
     def _group(self, members: dict[tuple[str, str], PodFacts]) -> Unit:
         """A unit of all its pods, standing where nodes are known."""

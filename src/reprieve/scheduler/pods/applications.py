@@ -58,8 +58,10 @@ class ApplicationMembers:
     def in_time(self) -> list[UnitName]:
         """Applications whose time has come since this was asked last: from now on some of their pods may have their
         turns before others that wait."""
+        if not self._deadlines:
+            return []
         now = microseconds(self._context.clock())
-        if not self._deadlines or min(self._deadlines.values())[0] > now:
+        if min(self._deadlines.values())[0] > now:
             return []
         over = {name: unit for name, (deadline, unit) in self._deadlines.items() if deadline <= now}
         for name in over:

@@ -133,7 +133,7 @@ def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
     for criterion in criteria:
         if len(left) == 1:
             break
-        values = criterion.values[left]
+        values = criterion.values.take(left)
         best: Mask = values == values.min()
         if np.count_nonzero(best) < len(left):
             left, decided = left[best], criterion.name

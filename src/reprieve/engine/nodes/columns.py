@@ -50,7 +50,7 @@ _RANKED = {
     "breaks": 0,
     "kept": 0,
 }
-_SILENT = [list(_RANKED).index(name) for name in ("no_cpu", "no_memory")]
+_SILENT = slice(list(_RANKED).index("no_cpu"), list(_RANKED).index("no_memory") + 1)
 _EMPTY = np.array(list(_RANKED.values()), dtype=np.int64).reshape(1, len(_RANKED), 1)
 SHIFT = 2**31
 """Added to priorities before they are summed, so that more victims never look cheaper because they are negative."""

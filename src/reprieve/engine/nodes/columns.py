@@ -182,7 +182,12 @@ class NodeColumns:
         depth, size = self.depth, self.size
         rows = [row for row in self.resources.values() if self.allocatable[row].any() or self.used[row].any()]
         arrays = [self.allocatable[rows, :size], self.used[rows, :size], self.requests[:depth, rows, :size]]
-        for array in (*arrays, self.occupied[:size], *(ranks[:depth, :size] for ranks in self.ranks.values())):
+        for array in (
+            *arrays,
+            self.silent[:, :size],
+            self.occupied[:size],
+            *(ranks[:depth, :size] for ranks in self.ranks.values()),
+        ):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 

@@ -98,7 +98,7 @@ class NodeTable(NodeColumns):
         about all of it would take longer with everybody who ever came."""
         numbered, nodes = self.numbered, self.size
         kinds = numbered > _FEW and numbered > _FEW + 2 * int(self.occupied[:nodes].sum())
-        return kinds or (nodes > 2 * _FEW and np.count_nonzero(self.gone[:nodes]) > _FEW + nodes // 2)
+        return kinds or (nodes > 2 * _FEW and int(np.count_nonzero(self.gone[:nodes])) > _FEW + nodes // 2)
 
     def _rebuild(self) -> None:
         nodes = list(self.world.all(Node))

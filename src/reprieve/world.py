@@ -261,9 +261,9 @@ class World:
         self._note(Change(Pod, key, old, facts))
 
     def _note(self, change: Change) -> None:
-        longest = max(_SHORTEST_JOURNAL, sum(map(len, self._objects.values())) // _WORTH_READING)
-        if len(self._journal) >= longest:
-            self._forget_first(len(self._journal) // 2)  # whoever is up to date can still read on
+        length = len(self._journal)
+        if length >= _SHORTEST_JOURNAL and length >= sum(map(len, self._objects.values())) // _WORTH_READING:
+            self._forget_first(length // 2)  # whoever is up to date can still read on
         self._journal.append(change)
 
     def _classes_changed(self) -> None:

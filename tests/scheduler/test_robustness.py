@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from math import inf
 from pathlib import Path
@@ -16,7 +18,8 @@ from reprieve.agents.hollow.nodes import hollow_node
 from reprieve.configuration import Settings
 from reprieve.embedded_plane import open_plane
 from reprieve.engine.plan import Plan
-from reprieve.manifests.kinds import BINDINGS, CLUSTERS, CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
+from reprieve.manifests.kinds import BINDINGS, CLUSTERS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PODS
+from reprieve.manifests.resource import Resource
 from reprieve.model.clock import START, Clock, run_virtually
 from reprieve.model.names import unit_name
 from reprieve.policies.registry import Policies
@@ -118,6 +121,29 @@ def test_a_story_that_cannot_be_written_keeps_no_pod_from_its_place(monkeypatch:
         assert [await plane.where(name) for name in ("a", "b", "c")] == ["n1", "n1", "n1"]
 
     live(story)
+
+
+def test_others_have_their_turns_while_what_has_happened_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(plane: Plane) -> Counter[int]:
+        turns = 0
+        written: Counter[int] = Counter()
+        create = plane.store.create
+
+        async def counted(resource: Resource, data: Mapping[str, Any]) -> Record:
+            if resource is EVENTS:
+                written[turns] += 1
+            return await create(resource, data)
+
+        monkeypatch.setattr(plane.store, "create", counted)
+        await plane.node("n1", cpu="100")
+        for number in range(64):
+            await plane.pod(f"p{number}")
+        while written.total() < 64:
+            turns += 1
+            await asyncio.sleep(0)
+        return written
+
+    assert max(live(story).values()) <= 8
 
 
 def versions(count: int) -> list[Record]:

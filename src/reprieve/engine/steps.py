@@ -12,6 +12,7 @@ whatever a search does, the table it came from is untouched.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import gt, sub
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -132,7 +133,7 @@ def choose(possible: Mask, criteria: Sequence[Criterion]) -> Choice | None:
     for criterion in criteria:
         if len(left) == 1:
             break
-        values = criterion.values[left]
+        values = criterion.values.take(left)
         best: Mask = values == values.min()
         if np.count_nonzero(best) < len(left):
             left, decided = left[best], criterion.name
@@ -227,28 +228,28 @@ def one_or_together(gap: list[int], shares: Ints, candidates: Mask) -> list[int]
     if not len(ranks):
         return None
     # More than the gap is as good as the gap: what is added up stays small enough to count.
-    useful: Amounts = np.minimum(shares[ranks], np.array(gap, dtype=np.int64))
+    wanted = np.array(gap, dtype=np.int64)
+    useful: Amounts = np.minimum(shares[ranks], wanted)
     if max(gap) * len(ranks) >= _COUNTABLE:
         useful = useful.astype(object)
-    together = _first((useful.cumsum(axis=0) >= gap).all(axis=1))
-    alone = _first((useful >= gap).all(axis=1))
+    together = _first((useful.cumsum(axis=0) >= wanted).all(axis=1))
+    alone = _first((useful >= wanted).all(axis=1))
     if alone is not None and (together is None or alone <= together):
         return [int(ranks[alone])]
-    return None if together is None else ranks[: together + 1][_needed(useful[: together + 1], gap)].tolist()
+    return None if together is None else ranks[: together + 1][_needed(useful[: together + 1], wanted)].tolist()
 
 
-def _needed(useful: Amounts, gap: list[int]) -> list[int]:
+def _needed(useful: Amounts, wanted: Ints) -> list[int]:
     """The places of those who cannot be spared, after the others were given back, the most important first."""
-    surplus: list[int] = (useful.sum(axis=0) - gap).tolist()
+    surplus: list[int] = (useful.sum(axis=0) - wanted).tolist()
     rows: list[list[int]] = useful.tolist()  # short ones, for which NumPy would take longer
     needed: list[int] = []
     for place in range(len(rows) - 1, -1, -1):
-        for more, given in zip(surplus, rows[place], strict=True):
-            if given > more:
-                needed.append(place)
-                break
+        given = rows[place]
+        if any(map(gt, given, surplus)):
+            needed.append(place)
         else:
-            surplus = [more - given for more, given in zip(surplus, rows[place], strict=True)]
+            surplus = list(map(sub, surplus, given))
     return needed[::-1]
 
 

@@ -278,4 +278,4 @@ def _container_requests(spec: PodSpec) -> Resources:
 
 def pod_slots(spec: PodSpec) -> Resources:
     """A pod's requests with the place among the node's pods that it takes."""
-    return pod_requests(spec) + Resources({PODS: 1})
+    return pod_requests(spec).with_more(PODS, 1)

@@ -272,6 +272,10 @@ class Resources(Mapping[str, int]):
     def __ge__(self, other: "Resources") -> bool:
         return other <= self
 
+    def with_more(self, name: str, units: int) -> "Resources":
+        """So much more of one resource."""
+        return Resources({**self._amounts, name: self.of(name) + units})
+
     def maximum(self, other: "Resources") -> "Resources":
         """The larger amount of each resource."""
         return Resources({name: max(self.of(name), other.of(name)) for name in self._names(other)})

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from reprieve.engine.claims import Claim
-from reprieve.engine.plan import Plan, Victim
+from reprieve.engine.plan import Details, Plan, Victim
 from reprieve.manifests.problems import Problem
 from reprieve.texts import claims
 from reprieve.texts import reasons as texts
@@ -69,7 +69,11 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
 
 def decision(plan: Plan, *, brief: bool = False) -> Decision:
     """A plan with everything it knows; `brief` for the main points."""
-    details = plan.brief if brief else plan.details
+    return told(plan, plan.brief if brief else plan.details)
+
+
+def told(plan: Plan, details: Details) -> Decision:
+    """A plan with some of its reasons."""
     # Much is said of many: what is one and the same reason or obstacle is put in words once.
     reasons = {id(spared.reason): spared.reason for spared in details.spared}
     sentences = {number: (texts.describe(reason), msgspec.to_builtins(reason)) for number, reason in reasons.items()}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from reprieve.model.clock import Clock
 from reprieve.scheduler.decision_log import DecisionLog
@@ -11,6 +11,8 @@ from reprieve.scheduler.mirror import Mirror
 from reprieve.scheduler.writes import Writes
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
+
+Answer = TypeVar("Answer")
 
 
 class Context(NamedTuple):
@@ -33,11 +35,19 @@ class Context(NamedTuple):
         self.recorder.record(about, kind, reason, message, decision=decision, once=once)
 
 
-async def together(works: Iterable[Awaitable[Any]]) -> None:
-    """All of them at once, also when one fails; then that is raised."""
-    for outcome in await asyncio.gather(*works, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
+async def together(works: Iterable[Awaitable[Answer]]) -> list[Answer]:
+    """All of them at once, also when one fails; then that is raised. Their answers."""
+    each = list(works)
+    if len(each) == 1:  # mostly it is one, and needs no task of its own
+        return [await each[0]]
+    outcomes = await asyncio.gather(*each, return_exceptions=True)
+    return [_answer(outcome) for outcome in outcomes]
+
+
+def _answer(outcome: Answer | BaseException) -> Answer:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def annotations_of(record: Record) -> dict[str, str]:

@@ -36,6 +36,8 @@ class KeptChanges:
 
     def due(self) -> list[Seen]:
         """Those that are to be taken now."""
+        if not self._kept:
+            return []
         now = self._clock()
         return [kept.seen for kept in self._kept.values() if kept.due <= now]
 
@@ -46,7 +48,7 @@ class KeptChanges:
 
     def with_earlier(self, seen: Seen) -> Seen:
         """A change together with the one of the same object that was kept."""
-        kept = self._kept.get(_key(seen))
+        kept = self._kept.get(_key(seen)) if self._kept else None
         if kept is None or (kept.seen.old is None and seen.new is None):
             return seen
         return Seen(seen.resource, kept.seen.old, seen.new)

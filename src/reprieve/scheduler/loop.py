@@ -168,6 +168,8 @@ class Scheduler:
         self._history.flush()
         told = len(self._recorder) > 0
         await self._recorder.write(_SOME, busy=len(self._writes) > 0)
+        if told:
+            await asyncio.sleep(0)  # who runs pods, and who makes more of them, need not wait for what is told
         return told and not self._writes.in_parallel
 
     async def _follow(self) -> None:

@@ -45,21 +45,19 @@ class Reactions:
 
     async def take(self, changes: list[Seen]) -> None:
         for lane, kept in self._lanes:
-            for number, seen in enumerate((*kept.due(), *changes), 1):
-                await self._tell(lane, kept, kept.with_earlier(seen))
+            for number, change in enumerate((*kept.due(), *changes), 1):
+                seen = kept.with_earlier(change)
+                try:
+                    await lane.react(seen)
+                except Exception:
+                    kept.failed(seen)
+                else:
+                    kept.taken(seen)
                 if number % _AT_A_TIME == 0:
                     await asyncio.sleep(0)
         for lane, _ in self._lanes:
             _guarded(lane, lane.settle, None)
         self._wake()
-
-    async def _tell(self, lane: Lane, kept: KeptChanges, seen: Seen) -> None:
-        try:
-            await lane.react(seen)
-        except Exception:
-            kept.failed(seen)
-        else:
-            kept.taken(seen)
 
     def due_in(self) -> float:
         """Seconds until there is something to do here though nothing happens; infinite: there is nothing."""

@@ -64,6 +64,15 @@ def assert_same_from_scratch(world: World, policy: PodPolicy, manifests: Iterabl
         fresh = World(objects)
         want = decide(PodPolicy(NodeLedger(fresh, SETTINGS)), fresh.pods[facts.key], now)
         assert identity(decide(policy, facts, now)) == identity(want), facts.unit
+    assert silent_on_each(policy._ledger) == silent_on_each(NodeLedger(World(objects), SETTINGS))
+
+
+def silent_on_each(ledger: NodeLedger) -> dict[str, tuple[int, int]]:
+    """On each node that is there, how many pods do not say how much cpu, or memory, they need."""
+    ledger.sync()
+    table = ledger.table
+    places = {name: table.where(name) for name in table.names}
+    return {name: tuple(table.silent[:, node].tolist()) for name, node in places.items() if node is not None}
 
 
 class Life:

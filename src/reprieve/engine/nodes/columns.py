@@ -20,15 +20,18 @@ from reprieve.manifests.core import Node
 from reprieve.manifests.meta import Taint
 from reprieve.manifests.pods import PodAffinityTerm
 from reprieve.model.names import UnitName
-from reprieve.model.resources import PODS
+from reprieve.model.resources import CPU, PODS
 from reprieve.world import NEVER, PodFacts
 
 NOBODY = 2**62
 """The priority of an empty rank: higher than any, so that nobody is ever preempted from it."""
 LARGEST = 2**52
 """Amounts above this (4 PiB) count as this, so that a thousand of them can be summed in 64 bits."""
+SCORED = (CPU, "memory")
+"""The resources by which nodes are scored."""
 # One array each over ranks and nodes, and what stands where nobody is. `priority` is what it takes to preempt the unit;
 # `top`, `total`, `count` and `start` are the price of its pods, wherever they run, by their own priorities.
+# `no_cpu` and `no_memory` are how many of its pods on the node do not say how much they need of that.
 _RANKED = {
     "priority": NOBODY,
     "top": NOBODY,
@@ -42,9 +45,12 @@ _RANKED = {
     "placed_by": 0,
     "leaves": 0,
     "group": 0,
+    "no_cpu": 0,
+    "no_memory": 0,
     "breaks": 0,
     "kept": 0,
 }
+_SILENT = slice(list(_RANKED).index("no_cpu"), list(_RANKED).index("no_memory") + 1)
 _EMPTY = np.array(list(_RANKED.values()), dtype=np.int64).reshape(1, len(_RANKED), 1)
 SHIFT = 2**31
 """Added to priorities before they are summed, so that more victims never look cheaper because they are negative."""
@@ -57,6 +63,11 @@ def importance_of(share: UnitShare) -> tuple[int, int, int, int, int, UnitName]:
 Classes = tuple[tuple[str, int], ...]
 """Names of priority classes, and since when the last pod of each is scheduled. Where it is only one, the column
 `scheduled` says since when."""
+
+
+def _silent(facts: PodFacts) -> list[bool]:
+    """Whether a pod asks for nothing of each resource by which nodes are scored."""
+    return [not facts.requests.of(name) for name in SCORED]
 
 
 class Mark(NamedTuple):
@@ -109,6 +120,8 @@ class NodeColumns:
         width = max(nodes, 16)
         self.allocatable: Ints = np.zeros((4, width), dtype=np.int64)
         self.used: Ints = np.zeros((4, width), dtype=np.int64)
+        self.silent: Ints = np.zeros((len(SCORED), width), dtype=np.int64)
+        """How many pods on each node do not say how much they need of what nodes are scored by."""
         self.occupied: Ints = np.zeros(width, dtype=np.int64)
         self.unschedulable: Mask = np.zeros(width, dtype=np.bool_)
         self.gone: Mask = np.zeros(width, dtype=np.bool_)
@@ -169,7 +182,12 @@ class NodeColumns:
         depth, size = self.depth, self.size
         rows = [row for row in self.resources.values() if self.allocatable[row].any() or self.used[row].any()]
         arrays = [self.allocatable[rows, :size], self.used[rows, :size], self.requests[:depth, rows, :size]]
-        for array in (*arrays, self.occupied[:size], *(ranks[:depth, :size] for ranks in self.ranks.values())):
+        for array in (
+            *arrays,
+            self.silent[:, :size],
+            self.occupied[:size],
+            *(ranks[:depth, :size] for ranks in self.ranks.values()),
+        ):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
@@ -196,8 +214,9 @@ class NodeColumns:
                 array[rank + 1 : count + 1, :, node] = array[rank:count, :, node].copy()
             shares.insert(rank, share)
             self.requests[rank, :, node] = 0
-            self._write(np.array([[rank], [node]]), [share])
+            self._write(share, rank, node)
             self.used[:, node] += self.requests[rank, :, node]
+            self.silent[:, node] += self._facts[rank, _SILENT, node]
             self.occupied[node] = count + 1
 
     def take_unit(self, unit: Unit) -> None:
@@ -213,6 +232,7 @@ class NodeColumns:
             rank = self.rank_of(unit, node)
             last = len(shares) - 1
             self.used[:, node] -= self.requests[rank, :, node]
+            self.silent[:, node] -= self._facts[rank, _SILENT, node]
             for array, empty in ((self.requests, 0), (self._facts, _EMPTY[0, :, 0])):
                 array[rank:last, :, node] = array[rank + 1 : last + 1, :, node].copy()
                 array[last, :, node] = empty
@@ -233,19 +253,28 @@ class NodeColumns:
         self._facts[rank, :, node] = self._facts_of(shares[rank])
         return True
 
-    def _write(self, places: Ints, shares: list[UnitShare]) -> None:
-        """Facts of shares into the columns, at ranks and nodes."""
+    def _write(self, share: UnitShare, rank: int, node: int) -> None:
+        """Facts of a share into the columns."""
+        self._facts[rank, :, node] = self._facts_of(share)
+        for name, units in share.requests.items():
+            row = self.row(name)  # first: it may make the columns larger
+            self.requests[rank, row, node] = min(units, LARGEST)
+
+    def _write_all(self, places: Ints, shares: list[UnitShare]) -> None:
+        """The same of all shares at once, at ranks and nodes, into columns that are empty."""
         ranks, nodes = places
         self._facts[ranks, :, nodes] = [self._facts_of(share) for share in shares]
         for name in dict.fromkeys(name for share in shares for name in share.requests):
             row = self.row(name)
             self.requests[ranks, row, nodes] = [min(share.requests.of(name), LARGEST) for share in shares]
+        self.used += self.requests.sum(axis=0)
+        self.silent += self._facts[:, _SILENT].sum(axis=0)
 
     def _facts_of(self, share: UnitShare) -> tuple[int, ...]:
         """One value for each column, in order."""
         unit = share.unit
         if unit.group:
-            return self._group_facts(unit)
+            return self._group_facts(share)
         facts = unit.pods[0]
         return (
             unit.priority,
@@ -260,11 +289,13 @@ class NodeColumns:
             self.placed_by.number(unit.placed_by),
             int(facts.pod.terminating),
             0,
+            *_silent(facts),
             *self.marks.get(unit.key, _UNMARKED),
         )
 
-    def _group_facts(self, unit: Unit) -> tuple[int, ...]:
+    def _group_facts(self, share: UnitShare) -> tuple[int, ...]:
         """A group counts with all its pods; what only some of them are is looked up pod by pod where it matters."""
+        unit = share.unit
         top = max(facts.priority for facts in unit.pods)
         for facts in unit.pods:
             self._repels(facts)
@@ -281,6 +312,7 @@ class NodeColumns:
             self.placed_by.number(unit.placed_by),
             int(all(facts.pod.terminating for facts in unit.pods)),
             self._numbers.number(unit.key),
+            *map(sum, zip(*map(_silent, share.pods), strict=True)),
             *self.marks.get(unit.key, _UNMARKED),
         )
 
@@ -328,6 +360,7 @@ class NodeColumns:
             return
         self.allocatable = resized(self.allocatable, shape[1:], 0)
         self.used = resized(self.used, shape[1:], 0)
+        self.silent = resized(self.silent, (len(SCORED), shape[2]), 0)
         self.occupied = resized(self.occupied, shape[2:], 0)
         self.unschedulable = resized(self.unschedulable, shape[2:], False)
         self.gone = resized(self.gone, shape[2:], False)

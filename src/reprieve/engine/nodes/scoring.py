@@ -19,10 +19,10 @@ from typing import Literal
 import numpy as np
 
 from reprieve.engine.arrays import Ints
+from reprieve.engine.nodes.columns import SCORED
 from reprieve.engine.nodes.labels import NodeLabels
 from reprieve.engine.nodes.reach import tolerates
 from reprieve.engine.nodes.scoring_neighbours import NeighbourScores, Points
-from reprieve.engine.nodes.silent_pods import SCORED
 from reprieve.engine.nodes.table import NodeTable
 from reprieve.model.resources import CPU
 from reprieve.world import PodFacts
@@ -40,6 +40,7 @@ WEIGHTS = {
 }
 # What a pod that asks for nothing is taken to need, so that such pods do not all land on one node.
 _ASSUMED = {CPU: 100, "memory": 200 * 2**20}
+_ASSUMED_OF_EACH = np.array([[_ASSUMED[name]] for name in SCORED])
 
 
 def best_node(table: NodeTable, labels: NodeLabels, facts: PodFacts, nodes: Ints, strategy: Strategy) -> int:
@@ -80,7 +81,7 @@ def _room(has: Ints, used: Ints, facts: PodFacts, strategy: Strategy) -> Ints:
 
 def _assumed_use(table: NodeTable, nodes: Ints) -> Ints:
     """What pods that ask for nothing count for, as if they did."""
-    return np.asarray(table.silent.on_nodes(table)[:, nodes] * np.array([[_ASSUMED[name]] for name in SCORED]))
+    return np.asarray(table.silent[:, nodes] * _ASSUMED_OF_EACH)
 
 
 def _balance(has: Ints, used: Ints, facts: PodFacts) -> Points:

@@ -16,8 +16,7 @@ from reprieve.engine.arrays import Ints
 from reprieve.engine.nodes.columns import LARGEST, NodeColumns, importance_of
 from reprieve.engine.nodes.images import NodeImages
 from reprieve.engine.nodes.reservations import EVERYBODY, is_closing, is_reserved
-from reprieve.engine.nodes.silent_pods import SilentPods
-from reprieve.engine.nodes.units import Unit, Units, UnitShare
+from reprieve.engine.nodes.units import Membership, Unit, Units, UnitShare
 from reprieve.manifests.core import Namespace, Node, PodDisruptionBudget
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PodGroup, PriorityClass, Workload
@@ -45,7 +44,6 @@ class NodeTable(NodeColumns):
     """Columns over all nodes of a world."""
 
     def __init__(self, world: World, units: Units) -> None:
-        self.silent = SilentPods()
         self.world = world
         self.units = units
         super().__init__()
@@ -100,7 +98,7 @@ class NodeTable(NodeColumns):
         about all of it would take longer with everybody who ever came."""
         numbered, nodes = self.numbered, self.size
         kinds = numbered > _FEW and numbered > _FEW + 2 * int(self.occupied[:nodes].sum())
-        return kinds or (nodes > 2 * _FEW and int(self.gone[:nodes].sum()) > _FEW + nodes // 2)
+        return kinds or (nodes > 2 * _FEW and int(np.count_nonzero(self.gone[:nodes])) > _FEW + nodes // 2)
 
     def _rebuild(self) -> None:
         nodes = list(self.world.all(Node))
@@ -151,8 +149,7 @@ class NodeTable(NodeColumns):
             places += [(rank, node) for rank in range(len(shares))]
         self._grow(ranks=max(map(len, by_node.values()), default=0))
         if order:
-            self._write(np.array(places, dtype=np.int64).T, order)
-            self.used += self.requests.sum(axis=0)
+            self._write_all(np.array(places, dtype=np.int64).T, order)
 
     def _group(self, members: dict[tuple[str, str], PodFacts]) -> Unit:
         """A unit of all its pods, standing where nodes are known."""
@@ -244,7 +241,7 @@ class NodeTable(NodeColumns):
         if node is None:
             if name:
                 self.stray.setdefault(name, {})[facts.key] = facts
-                self._count_in(facts)
+                self._count_in(facts, self.units.of(facts))
             return
         self.log.append(node)
         if not facts.node:
@@ -255,30 +252,31 @@ class NodeTable(NodeColumns):
             self._repels(facts)  # so that whoever comes next knows that somebody may keep it away
             return
         self._note(facts)
-        if not self._count_in(facts):
-            self.put_unit(Unit(self.units.of(facts), [facts]))
+        membership = self.units.of(facts)
+        if not self._count_in(facts, membership):
+            self.put_unit(Unit(membership, [facts]))
 
     def _renew_pod(self, old: PodFacts, new: PodFacts) -> bool:
         """A pod that stays where it is and what it is, such as one that was told to leave; False: it does not."""
         node = self.where(new.node) if new.node else None
         if node is None or old.node != new.node or old.key in self.stray.get(new.node, {}):
             return False
+        if old.importance != new.importance:
+            return False
         membership = self.units.of(new)
         if membership.group or membership != self.units.of(old) or old.requests != new.requests:
             return False
         return self.renew_unit(Unit(membership, [old]), Unit(membership, [new]), node)
 
-    def _count_in(self, facts: PodFacts) -> bool:
+    def _count_in(self, facts: PodFacts, membership: Membership) -> bool:
         """A running pod of a group that goes as a whole belongs to it, be its node known or not."""
-        membership = self.units.of(facts)
         if not membership.group or not facts.node:
             return False
         self._members.setdefault(membership.key, {})[facts.key] = facts
         self._unsettled.add(membership.key)
         return True
 
-    def _count_out(self, facts: PodFacts) -> bool:
-        membership = self.units.of(facts)
+    def _count_out(self, facts: PodFacts, membership: Membership) -> bool:
         if not membership.group or not facts.node:
             return False
         self._members.get(membership.key, {}).pop(facts.key, None)
@@ -290,7 +288,7 @@ class NodeTable(NodeColumns):
         name = facts.node or facts.nominated
         node = self.index.get(name)
         if self.stray.get(name, {}).pop(facts.key, None) is not None or node is None:
-            self._count_out(facts)
+            self._count_out(facts, self.units.of(facts))
             return
         self.log.append(node)
         if not facts.node:
@@ -302,5 +300,6 @@ class NodeTable(NodeColumns):
             if not self.nominated[node]:
                 del self.nominated[node]
             return
-        if not self._count_out(facts):
-            self.take_unit(Unit(self.units.of(facts), [facts]))
+        membership = self.units.of(facts)
+        if not self._count_out(facts, membership):
+            self.take_unit(Unit(membership, [facts]))

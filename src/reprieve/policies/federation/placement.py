@@ -49,7 +49,7 @@ def _fewer(facts: BindingFacts) -> Division:
 
 def room(request: Resources, free: Resources) -> int:
     """How many replicas there is room for."""
-    return min((max(0, free.of(name)) // units for name, units in request.items() if units), default=PLENTY)
+    return min([max(0, free.of(name)) // units for name, units in request.items() if units], default=PLENTY)
 
 
 def gap(request: Resources, replicas: int, free: Resources) -> Resources:

@@ -33,7 +33,7 @@ class Queues:
     def policy(self) -> QueuePolicy | None:
         """None: there are no queues."""
         on = QueuePolicy.name in self._ground.deciding
-        configured = on and any(True for _ in self._ground.world.all(QueueConfiguration))
+        configured = on and self._ground.world.number(QueueConfiguration) > 0
         if configured and self._policy is None:
             self._policy = QueuePolicy(self._ground.nodes)
         elif not configured:

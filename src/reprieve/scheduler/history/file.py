@@ -78,10 +78,7 @@ class HistoryFile:
 
     def insert(self, table: str, *values: object) -> int:
         """A new row, without its number where it has one; that number."""
-        columns = _COLUMNS[table]
-        marks = ", ".join("?" for _ in values)
-        statement = f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - constants only
-        done = self.execute(statement, values)
+        done = self.execute(_INSERT[table], values)
         return (done.lastrowid or 0) if done.rowcount else 0
 
     def execute(self, statement: str, values: Iterable[object] = ()) -> sqlite3.Cursor:
@@ -200,4 +197,8 @@ _COLUMNS = {
     "objects": "unit, uid, name, first",
     "belongs": "above, uid",
     "comparisons": "at, unit, policy, result, body",
+}
+_INSERT = {
+    table: f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({', '.join('?' for _ in columns.split(','))})"  # noqa: S608
+    for table, columns in _COLUMNS.items()
 }

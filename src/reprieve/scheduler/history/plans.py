@@ -1,12 +1,11 @@
 """What is kept of a plan. How much that is stands in it: who asks later is told what was not kept."""
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 
 from reprieve.engine.plan import Details, Plan, StalePlan
-from reprieve.planning.result import decision
+from reprieve.planning.result import decision, told
 
 Kept = Literal["whole", "brief", "message"]
 """All of it; the chosen domain and a few others, of a large world; only what was decided, without reasons."""
@@ -14,6 +13,7 @@ Kept = Literal["whole", "brief", "message"]
 UNITS_FOR_WHOLE_PLANS = 2_000
 _UNITS_FOR_ALL_WHO_WAIT = 100_000
 _MOST_SPARED = 1_000
+_NONE = Details()
 
 
 def kept_plan(plan: Plan, units: int, waiting: int = 0, kind: str = "pods") -> bytes:
@@ -24,20 +24,13 @@ def kept_plan(plan: Plan, units: int, waiting: int = 0, kind: str = "pods") -> b
     """
     large = units > UNITS_FOR_WHOLE_PLANS or units * waiting > _UNITS_FOR_ALL_WHO_WAIT
     kept: Kept = "brief" if large and plan.outcome != "Fits" else "whole"
-    if plan.outcome == "Fits":
-        plan = _bare(plan)
     try:
-        made = decision(plan, brief=kept == "brief")
+        made = told(plan, _NONE) if plan.outcome == "Fits" else decision(plan, brief=kept == "brief")
     except StalePlan:
-        made, kept = decision(_bare(plan)), "message"
+        made, kept = told(plan, _NONE), "message"
     body: dict[str, Any] = {**msgspec.to_builtins(made), "kept": kept}
     if kept == "brief":
         body |= {"units": units, "kind": kind, "waiting": waiting}
     if len(made.spared) > _MOST_SPARED:
         body |= {"spared": body["spared"][:_MOST_SPARED], "moreSpared": len(made.spared) - _MOST_SPARED}
     return msgspec.json.encode(body)
-
-
-def _bare(plan: Plan) -> Plan:
-    """A plan without its reasons."""
-    return replace(plan, explain=lambda _: Details())

@@ -40,8 +40,10 @@ class ApplicationMembers:
     def regrouped(self) -> Iterator[Key]:
         """Pods of applications that have other members than before, or have started."""
         touched, self._touched = self._touched, {}
+        if not (self._members or self._gangs.any):
+            return
         self._gangs.now = microseconds(self._context.clock())
-        for name in touched if self._members or self._gangs.any else ():
+        for name in touched:
             found = self._gangs.of_name(name)
             members = tuple(facts.key for facts in found.members) if found is not None else ()
             self._deadlines.pop(name, None)
@@ -56,8 +58,10 @@ class ApplicationMembers:
     def in_time(self) -> list[UnitName]:
         """Applications whose time has come since this was asked last: from now on some of their pods may have their
         turns before others that wait."""
+        if not self._deadlines:
+            return []
         now = microseconds(self._context.clock())
-        if not self._deadlines or min(self._deadlines.values())[0] > now:
+        if min(self._deadlines.values())[0] > now:
             return []
         over = {name: unit for name, (deadline, unit) in self._deadlines.items() if deadline <= now}
         for name in over:

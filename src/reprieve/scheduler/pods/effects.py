@@ -6,7 +6,6 @@
 3. A pod is bound as it was decided for: whatever has changed it since makes the binding void (see `assuming`).
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -69,7 +68,7 @@ class PodEffects:
         await self._groups.scheduled(group)
 
     async def bind_each(self, places: Iterable[tuple[PodFacts, str]]) -> list[PodFacts]:
-        outcomes = await asyncio.gather(*(self._bind(facts, node) for facts, node in places))
+        outcomes = await together(self._bind(facts, node) for facts, node in places)
         return [facts for facts in outcomes if facts is not None]
 
     async def _bind(self, facts: PodFacts, node: str) -> PodFacts | None:

@@ -201,16 +201,17 @@ class PodLane(Lane):
     def _places(self, seen: Seen) -> None:
         """Where there is more room than before, and who is seen by others in another place or light."""
         old, new = node_of(seen.old), node_of(seen.new)
-        left = {old, nomination_of(seen.old)} - {new, nomination_of(seen.new), ""}
+        promised, promised_now = nomination_of(seen.old), nomination_of(seen.new)
+        left = {old, promised} - {new, promised_now, ""}
         for node in left:
             self._wakeups.freed(node)
         if left and seen.old is not None:
             self._release_claims(seen.old)
-        if seen.old is not None and new == nomination_of(seen.old) != "" and _reserves(seen.old):
+        if seen.old is not None and new == promised != "" and _reserves(seen.old):
             self._wakeups.freed(new)  # what was held against everybody is now one pod among others
         if new and new == old:
             self._resized(new, seen)
-        for node in {new, nomination_of(seen.new)} - {old, nomination_of(seen.old), ""}:
+        for node in {new, promised_now} - {old, promised, ""}:
             self._wakeups.taken(node)
         different = looks_different(seen)
         if (left or different) and seen.old is not None and keeps_away(seen.old):
@@ -312,11 +313,10 @@ def _reserves(record: Record) -> bool:
 
 def looks_different(seen: Seen) -> bool:
     """Whether others see something else in a pod than before: its labels, whose it is, or that it leaves."""
-    return seen.old is not None and seen.new is not None and _looks(seen.old) != _looks(seen.new)
-
-
-def _looks(record: Record) -> tuple[Any, ...]:
-    return *_says(record.manifest.metadata), record.manifest.terminating
+    if seen.old is None or seen.new is None:
+        return False
+    old, new = seen.old.manifest, seen.new.manifest
+    return bool(old.terminating != new.terminating) or _says_another(old.metadata, new.metadata)
 
 
 def keeps_away(record: Record) -> bool:
@@ -330,11 +330,16 @@ def asks_anew(seen: Seen) -> bool:
     if seen.old is None or seen.new is None:
         return True
     old, new = seen.old.manifest, seen.new.manifest
-    return bool(old.spec != new.spec or _says(old.metadata) != _says(new.metadata))
+    return bool(old.spec != new.spec) or _says_another(old.metadata, new.metadata)
+
+
+def _says_another(old: ObjectMeta, new: ObjectMeta) -> bool:
+    """Whether a pod says something else of itself that decisions go by; mostly it says nothing else at all."""
+    same = old.labels == new.labels and old.annotations == new.annotations
+    return not same and _says(old) != _says(new)
 
 
 def _says(meta: ObjectMeta) -> tuple[Any, ...]:
-    """What a pod says of itself that decisions go by."""
     return meta.labels, user_of(meta), named_queue(meta)
 
 

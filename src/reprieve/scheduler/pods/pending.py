@@ -148,7 +148,7 @@ class PendingUnits:
         # An application that gave up to start as a whole has the place of its first pod, until that has its own.
         first = min(pods, key=lambda facts: (facts.created, facts.key))
         turn = self._queues.turn(first) if one is None else self._gangs.turn(one)
-        rank = Rank(*turn.levels or (self.priority(unit),), shares=turn.shares)
+        rank = Rank(*turn.levels, shares=turn.shares) if turn.levels else rank_of(self.priority(unit))
         return rank, (*turn.before_age, created, unit), turn.line
 
     def nominated_to(self, node: str) -> list[PodFacts]:

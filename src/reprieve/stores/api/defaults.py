@@ -4,7 +4,6 @@ What is always the same stands in the table of kinds; here is what has to be wor
 The data has been read as its kind before, so typed fields are what they should be.
 """
 
-import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from reprieve.manifests.meta import Manifest
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.resource import Resource
 from reprieve.manifests.scheduling import CompositePodGroupManifest, PodGroupManifest
+from reprieve.stores.api.incoming import decode, encode
 
 Data = dict[str, Any]
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -51,7 +51,7 @@ def first_status(resource: Resource, data: Data, typed: Any) -> None:
             status.setdefault("allocatable", status["capacity"])
         return
     data.pop("status", None)
-    data |= copy.deepcopy(dict(resource.begins))
+    data |= decode(encode(resource.begins))
     if resource is PODS:
         data["status"]["qosClass"] = quality_of_service(typed)
 

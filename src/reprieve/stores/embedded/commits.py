@@ -104,7 +104,10 @@ class ObjectsOfKind:
         closed = False
         for namespace, watch in self._watches:
             if not watch.closed and namespace in concerned:
-                _feed(watch, event)
+                if watch.bytes and _is_far_behind(watch):
+                    _end(watch)
+                else:
+                    watch.feed(event)
             closed = closed or watch.closed
         if closed:
             self._watches = self._open_watches()
@@ -119,13 +122,14 @@ class ObjectsOfKind:
         self._watches = []
 
 
-def _feed(watch: Watch, event: WatchEvent) -> None:
-    """Tell a watch what happened, unless it has fallen too far behind: then it ends here."""
-    if not watch.bytes or (len(watch) < LONGEST_BACKLOG and watch.bytes < LARGEST_BACKLOG):
-        watch.feed(event)
-    else:
-        watch.fail(Expired(f"the watch is {len(watch)} events or {watch.bytes} bytes behind: list again"))
-        watch.closed = True
+def _is_far_behind(watch: Watch) -> bool:
+    return len(watch) >= LONGEST_BACKLOG or watch.bytes >= LARGEST_BACKLOG
+
+
+def _end(watch: Watch) -> None:
+    """It has fallen too far behind: it is told of nothing more."""
+    watch.fail(Expired(f"the watch is {len(watch)} events or {watch.bytes} bytes behind: list again"))
+    watch.closed = True
 
 
 class Journal:

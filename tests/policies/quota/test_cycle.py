@@ -208,6 +208,30 @@ def test_what_a_workload_holds_gives_it_the_first_turn_in_a_plan_too() -> None:
     assert result.counts == {"Workload/default/mine": {"main": 2}}
 
 
+@pytest.mark.parametrize(
+    ("priority", "created", "first"),
+    [(1, "10:00", "other"), (1, "11:30", "mine"), (2, "11:30", "other"), (0, "10:00", "mine")],
+)
+def test_what_a_workload_holds_is_not_held_against_the_more_important_of_its_queue(
+    priority: int, created: str, first: str
+) -> None:
+    """Of equals the older is the more important one: it may preempt the other as soon as that is admitted."""
+    hold = '{"preemptor":"Workload/default/mine","policy":"quota"}'
+    result = one_cycle(
+        *queue("a", CPU4, cohort="all", within="LowerOrNewerEqualPriority"),
+        workload(
+            "mine",
+            "a",
+            cpu=4,
+            priority=1,
+            created="2026-01-01T11:00:00Z",
+            annotations={"reprieve.scheduling/hold": hold},
+        ),
+        workload("other", "a", cpu=4, priority=priority, created=f"2026-01-01T{created}:00Z"),
+    )
+    assert names(result.admitted) == [first]
+
+
 def test_a_workload_of_a_namespace_that_is_not_taken_holds_up_those_behind_it() -> None:
     selector = {"matchLabels": {"team": "a"}}
     foreign = workload("foreign", "a", cpu=1, priority=5)

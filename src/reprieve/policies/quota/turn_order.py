@@ -1,6 +1,6 @@
 """Whose turn it is in a quota cycle.
 
-1. Whoever has preempted and still waits, and those of its own queue that are more important.
+1. Whoever has preempted and still waits, and those of its own queue that stand before it: of higher priority, or older.
 2. Who does not borrow before who does; less far up the tree; higher priority; older.
 3. With fair sharing instead of 2: cohort by cohort, who would have the smaller share; but before anybody borrows, those
    have had their turn who wait within their nominal quota.
@@ -14,9 +14,7 @@ from reprieve.engine.quota_tree import QuotaNode
 from reprieve.policies.quota.assignments import NO_CANDIDATES, Assignment
 from reprieve.policies.quota.knock_out import KnockOuts
 from reprieve.policies.quota.view import WorkloadView
-from reprieve.policies.quota.workloads import WorkloadFacts
-
-_HIGHEST = 2**63
+from reprieve.policies.quota.workloads import WorkloadFacts, head_order
 
 
 class Contender(NamedTuple):
@@ -37,8 +35,8 @@ Rank = tuple[object, ...]
 class TurnsOfHeads:
     """One contender after the other; more may come meanwhile."""
 
-    def __init__(self, promised: Mapping[QuotaNode, int], *, fair: bool) -> None:
-        """`promised` has the priority of the least important that has preempted, for each queue with such."""
+    def __init__(self, promised: Mapping[QuotaNode, WorkloadFacts], *, fair: bool) -> None:
+        """`promised` has the least important that has preempted, for each queue with such."""
         self._promised = promised
         self._fair = fair
         self._first: list[tuple[Rank, Contender]] = []
@@ -47,7 +45,8 @@ class TurnsOfHeads:
 
     def add(self, one: Contender) -> None:
         rank = _classical_order(one)
-        if one.facts.hold is not None or one.facts.boosted > self._promised.get(one.queue, _HIGHEST):
+        promised = self._promised.get(one.queue)
+        if promised is not None and head_order(one.facts) <= head_order(promised):
             heappush(self._first, ((-one.facts.boosted, *rank), one))
         elif self._fair and (one.assignment.borrows or one.assignment.mode > NO_CANDIDATES):
             self._sharing.add(one)

@@ -45,6 +45,8 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     preemptor: str = ""
     policy: str = ""
     victims: tuple[HeldVictim, ...] = ()
+    leaving: tuple[HeldVictim, ...] = ()
+    """Quota workloads that were leaving already, and that the preemptor counts on beside its victims."""
     placement: dict[HeldUnit, str] = {}
     """Unit to node, for a group: where each of its pods goes."""
     members: dict[HeldUnit, str] = {}

@@ -134,6 +134,14 @@ class WorkloadView:
             counts_from_now=self._wait.from_attempt,
         )
 
+    @property
+    def promised(self) -> tuple[WorkloadFacts, ...]:
+        """Those who leave because it has preempted, but for whom an earlier head has claimed."""
+        if not self.facts.awaited:
+            return ()
+        claimed = self.earlier.claimed if self.again else ()
+        return tuple(facts for facts in self.quota.leaving_for(self.facts) if facts not in claimed)
+
     @cached_property
     def preempted(self) -> frozenset[str]:
         """Whom it has preempted in other queues, in the world as it is."""

@@ -210,7 +210,13 @@ def test_what_a_workload_holds_gives_it_the_first_turn_in_a_plan_too() -> None:
 
 @pytest.mark.parametrize(
     ("priority", "created", "first"),
-    [(1, "10:00", "other"), (1, "11:30", "mine"), (2, "11:30", "other"), (0, "10:00", "mine")],
+    [
+        (1, "10:00", "another"),
+        (1, "11:30", "mine"),
+        (2, "11:30", "another"),
+        (0, "10:00", "mine"),
+        (1, "11:00", "mine"),
+    ],
 )
 def test_what_a_workload_holds_is_not_held_against_the_more_important_of_its_queue(
     priority: int, created: str, first: str
@@ -227,7 +233,7 @@ def test_what_a_workload_holds_is_not_held_against_the_more_important_of_its_que
             created="2026-01-01T11:00:00Z",
             annotations={"reprieve.scheduling/hold": hold},
         ),
-        workload("other", "a", cpu=4, priority=priority, created=f"2026-01-01T{created}:00Z"),
+        workload("another", "a", cpu=4, priority=priority, created=f"2026-01-01T{created}:00Z"),
     )
     assert names(result.admitted) == [first]
 

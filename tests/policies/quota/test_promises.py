@@ -13,7 +13,7 @@ from reprieve.engine.plan import Plan
 from reprieve.model.names import UnitName
 from reprieve.policies.quota.cycle import cycle
 from reprieve.policies.quota.policy import QuotaPolicy
-from reprieve.policies.quota.workloads import head_order
+from reprieve.policies.quota.workloads import importance
 from reprieve.policies.quota.world import QuotaWorld
 from reprieve.world import World
 from tests.builders.quota import condition
@@ -65,7 +65,7 @@ def _overtaken(policy: QuotaPolicy, plans: Iterable[Plan], preemptor: UnitName) 
     waiting = {facts.unit: facts for queue in policy.quota.waiting.values() for facts in queue}
     mine = waiting[preemptor]
     taking = [waiting[plan.preemptor] for plan in plans if plan.terms.takes]
-    return any(one.queue is mine.queue and head_order(one) < head_order(mine) for one in taking)
+    return any(one.queue is mine.queue and importance(one) < importance(mine) for one in taking)
 
 
 def _outcomes(world: RandomQuota) -> list[str]:

@@ -14,7 +14,7 @@ from reprieve.engine.quota_tree import QuotaNode
 from reprieve.policies.quota.assignments import NO_CANDIDATES, Assignment
 from reprieve.policies.quota.knock_out import KnockOuts
 from reprieve.policies.quota.view import WorkloadView
-from reprieve.policies.quota.workloads import WorkloadFacts, head_order
+from reprieve.policies.quota.workloads import WorkloadFacts, importance
 
 
 class Contender(NamedTuple):
@@ -35,8 +35,8 @@ Rank = tuple[object, ...]
 class TurnsOfHeads:
     """One contender after the other; more may come meanwhile."""
 
-    def __init__(self, promised: Mapping[QuotaNode, WorkloadFacts], *, fair: bool) -> None:
-        """`promised` has the least important that has preempted, for each queue with such."""
+    def __init__(self, promised: Mapping[QuotaNode, tuple[int, int]], *, fair: bool) -> None:
+        """`promised` has how important the least important is that has preempted, for each queue with such."""
         self._promised = promised
         self._fair = fair
         self._first: list[tuple[Rank, Contender]] = []
@@ -46,7 +46,7 @@ class TurnsOfHeads:
     def add(self, one: Contender) -> None:
         rank = _classical_order(one)
         promised = self._promised.get(one.queue)
-        if promised is not None and head_order(one.facts) <= head_order(promised):
+        if one.facts.hold is not None or (promised is not None and importance(one.facts) < promised):
             heappush(self._first, ((-one.facts.boosted, *rank), one))
         elif self._fair and (one.assignment.borrows or one.assignment.mode > NO_CANDIDATES):
             self._sharing.add(one)

@@ -241,9 +241,14 @@ class CandidateOrder:
                 return facts.reserved_at if name == "ByLongestRuntime" else -facts.reserved_at
 
 
+def importance(facts: WorkloadFacts) -> tuple[int, int]:
+    """Who stands before whom in a queue: higher priority, older."""
+    return -facts.boosted, facts.order_time
+
+
 def head_order(facts: WorkloadFacts) -> tuple[int, int, str, str]:
-    """Who is at the head of its queue: higher priority, older."""
-    return -facts.boosted, facts.order_time, facts.uid, facts.unit
+    """Who is at the head of its queue; among equals anybody, but always the same one."""
+    return *importance(facts), facts.uid, facts.unit
 
 
 def backs_off(facts: WorkloadFacts, now: int) -> bool:

@@ -7,6 +7,8 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
+import pytest
+
 from reprieve.configuration import configure
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
 from reprieve.engine.plan import Plan
@@ -22,6 +24,7 @@ from tests.policies.quota.test_laws import read
 
 Dict = dict[str, Any]
 _WORLDS = 400
+_FIRST = {False: 0, True: 3500}
 _ENOUGH = 20
 """Of these worlds so many at least have somebody for whom several leave."""
 
@@ -33,20 +36,26 @@ def _policy(world: RandomQuota, objects: Iterable[Dict]) -> QuotaPolicy:
 def _told(objects: list[Dict], plan: Plan) -> dict[str, Dict]:
     """The workloads, by unit, when a preemption is written down and nobody has left."""
     found = {f"Workload/default/{item['metadata']['name']}": item for item in objects if item["kind"] == "Workload"}
-    for unit in plan.terms.gone:
+    for unit in _counted_on(plan):
         said = found[unit]["status"]["conditions"]
         found[unit]["status"]["conditions"] = [*said[:1], condition("Evicted", NOW, reason="Preempted")]
     new = {victim.unit for victim in plan.victims}
-    each = {unit: HeldVictim(unit=unit, uid="", since=_since(found[unit])) for unit in plan.terms.gone}
+    each = {unit: HeldVictim(unit=unit, uid="", since=_since(found[unit])) for unit in _counted_on(plan)}
     hold = Hold(
         preemptor=plan.preemptor,
         policy="quota",
         victims=tuple(held for unit, held in each.items() if unit in new),
         leaving=tuple(held for unit, held in each.items() if unit not in new),
+        flavors=plan.terms.assignment.chosen(),
         counts=dict(plan.terms.assignment.sizes),
     )
     found[plan.preemptor]["metadata"]["annotations"] = {HOLD_ANNOTATION: hold.text()}
     return found
+
+
+def _counted_on(plan: Plan) -> list[UnitName]:
+    """Its victims, those who were leaving, and those of earlier heads, who need not all that they leave."""
+    return [*plan.terms.gone, *(facts.unit for facts in plan.terms.claimed)]
 
 
 def _since(workload: Dict) -> str:
@@ -77,7 +86,7 @@ def _outcomes(world: RandomQuota) -> list[str]:
     objects = deepcopy(world.objects)
     workloads = _told(objects, plan)
     outcomes: list[str] = []
-    for unit in Random(world.seed).sample([*plan.terms.gone], len(plan.terms.gone)):  # noqa: S311 - not a secret
+    for unit in Random(world.seed).sample(_counted_on(plan), len(_counted_on(plan))):  # noqa: S311 - not a secret
         _leaves(workloads[unit])
         policy = _policy(world, objects)
         made = cycle(policy)
@@ -87,10 +96,13 @@ def _outcomes(world: RandomQuota) -> list[str]:
     return outcomes
 
 
-def test_it_waits_until_there_is_enough_and_then_it_fits() -> None:
+@pytest.mark.parametrize("fair", [False, True])
+def test_it_waits_until_there_is_enough_and_then_it_fits(fair: bool) -> None:
     seen = 0
-    for seed in range(_WORLDS):
-        outcomes = _outcomes(RandomQuota(seed))
+    for seed in range(_FIRST[fair], _FIRST[fair] + _WORLDS):
+        world = RandomQuota(seed)
+        world.config = {"fairSharing": {"enable": fair}}
+        outcomes = _outcomes(world)
         kept = outcomes == sorted(outcomes, reverse=True) and set(outcomes) <= {"Wait", "Fits"}
         assert kept, f"{seed}: {outcomes}"
         seen += len(outcomes) > 1 and outcomes[-1] == "Fits"

@@ -119,7 +119,7 @@ class _Pass:
 
     def _contender(self, facts: WorkloadFacts, *, head: bool) -> Contender:
         policy, quota = self._policy, self._policy.quota
-        pending = PendingWorkload(facts, most=facts.hold, earlier=self.earlier)
+        pending = PendingWorkload(facts, earlier=self.earlier)
         refused = self._known.get(quota, facts)
         if refused is not None:
             return Contender(facts, pending.queue, refused, None, head)

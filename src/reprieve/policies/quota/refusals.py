@@ -40,6 +40,6 @@ def _circumstances(quota: QuotaWorld, facts: WorkloadFacts) -> tuple[object, ...
     """All that a refusal depends on; a tree that was made anew has other nodes."""
     order = quota.order_of(facts.queue.name) if facts.queue is not None else quota.order
     moment = 0 if order.lasting and quota.long_runners is None else quota.now
-    spec = facts.uid, facts.workload.spec, facts.pod_sets, facts.boosted, facts.order_time, facts.hold, facts.awaited
+    spec = facts.uid, facts.workload.spec, facts.pod_sets, facts.boosted, facts.order_time, facts.hold
     before = quota.outside(facts.queue) if facts.queue is not None and facts.has_preempted else ""
     return quota.stamp(facts.queue), moment, before, *spec

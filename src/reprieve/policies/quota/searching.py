@@ -16,7 +16,7 @@ from reprieve.policies.quota.assignments import FlavorDemand
 from reprieve.policies.quota.candidates import Candidates
 from reprieve.policies.quota.fair_rules import FairRules
 from reprieve.policies.quota.nomination import Nominator, possible
-from reprieve.policies.quota.promises import beside_promised
+from reprieve.policies.quota.promises import beside_promised, on_its_flavors
 from reprieve.policies.quota.rules import ClassicalRules
 from reprieve.policies.quota.search import Found, Rules, RulesSaid
 from reprieve.policies.quota.view import Nomination, WorkloadView
@@ -43,6 +43,7 @@ class Searches:
 
     def nominate(self, view: WorkloadView) -> Nomination:
         design = Nominator(view, self._by_design).nominate()
+        design = on_its_flavors(view, design, self._by_design) or design
         if not self._steps or design.found is None:
             return design
         if possible(design):

@@ -34,7 +34,6 @@ class WorkloadFacts:
 
     __slots__ = (
         "attempted_at",
-        "awaited",
         "boosted",
         "created",
         "digest",
@@ -96,11 +95,8 @@ class WorkloadFacts:
         self.digest = hash_of(self.unit, self.uid, self.boosted, workload.metadata.generation, *_done(workload))
         """What preemption does not change about it."""
         self.has_preempted = PREEMPTED_ANNOTATION in workload.metadata.annotations
-        hold = _hold(workload, self.unit)
-        self.hold = hold.counts if hold is not None else None
-        """For so many pods of each set it has preempted, and still waits; None: it has not."""
-        self.awaited = (*hold.victims, *hold.leaving) if hold is not None else ()
-        """Those who were to leave for it then."""
+        self.hold = _hold(workload, self.unit)
+        """It has preempted, and still waits; None: it has not."""
         self.topology: TopologyLedger | None = None
         self.places: Places = ()
         """Where it is, if its admission says so."""

@@ -292,7 +292,8 @@ class QuotaWorld:
 
     def leaving_for(self, facts: WorkloadFacts) -> Iterator[WorkloadFacts]:
         """Who is about to leave a tree because a workload of it has preempted."""
-        for victim in facts.awaited:
+        hold = facts.hold
+        for victim in (*hold.victims, *hold.leaving) if hold is not None else ():
             one = self.find(key_of(victim.unit))
             if one is not None and one.is_leaving(victim) and _root(one) is _root(facts):
                 yield one

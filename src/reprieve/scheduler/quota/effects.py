@@ -119,6 +119,7 @@ class QuotaEffects:
             policy=plan.policy,
             victims=victims,
             leaving=tuple(self._leaving(plan)),
+            flavors=plan.terms.assignment.chosen(),
             counts=counts,
             decision=decision,
         )
@@ -184,7 +185,7 @@ class QuotaEffects:
 
     def _leaving(self, plan: Plan) -> Iterator[HeldVictim]:
         """Whom it counts on beside its victims."""
-        for unit in plan.waiting_for:
+        for unit in dict.fromkeys([*plan.waiting_for, *(facts.unit for facts in plan.terms.claimed)]):
             record = self._find(unit)
             if record is not None:
                 yield HeldVictim(unit=unit, uid=record.uid, since=since(record))

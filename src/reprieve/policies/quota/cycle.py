@@ -32,7 +32,7 @@ from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.refusals import Refusals
 from reprieve.policies.quota.turn_order import Contender, TurnsOfHeads
 from reprieve.policies.quota.view import Nomination, PendingWorkload, Terms, WorkloadView
-from reprieve.policies.quota.workloads import WorkloadFacts, importance
+from reprieve.policies.quota.workloads import Importance, WorkloadFacts, importance
 from reprieve.policies.quota.world import Line
 
 
@@ -187,6 +187,6 @@ def _possible(view: WorkloadView) -> bool:
     return view.assignment.mode == FIT or bool(view.gone)
 
 
-def _promised(lines: Iterable[Line]) -> dict[QuotaNode, tuple[int, int]]:
-    """How important the least important is that has preempted, for each queue with such."""
-    return {line.queue: max(map(importance, line.held)) for line in lines if line.held}
+def _promised(lines: Iterable[Line]) -> dict[QuotaNode, list[Importance]]:
+    """How important those are that have preempted, the most important first, for each queue with such."""
+    return {line.queue: sorted(map(importance, line.held)) for line in lines if line.held}

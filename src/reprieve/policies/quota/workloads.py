@@ -27,6 +27,7 @@ _Moment = Annotated[datetime, Meta(tz=True)]
 
 
 Order = tuple[Any, ...]
+Importance = tuple[int, int]
 
 
 class WorkloadFacts:
@@ -237,7 +238,7 @@ class CandidateOrder:
                 return facts.reserved_at if name == "ByLongestRuntime" else -facts.reserved_at
 
 
-def importance(facts: WorkloadFacts) -> tuple[int, int]:
+def importance(facts: WorkloadFacts) -> Importance:
     """Who stands before whom in a queue: higher priority, older."""
     return -facts.boosted, facts.order_time
 

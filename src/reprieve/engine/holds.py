@@ -45,6 +45,10 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     preemptor: str = ""
     policy: str = ""
     victims: tuple[HeldVictim, ...] = ()
+    leaving: tuple[HeldVictim, ...] = ()
+    """Quota workloads that are not its victims, and that the preemptor counts on: they were leaving already."""
+    flavors: dict[str, dict[str, str]] = {}
+    """Of each pod set of a quota workload, by resource: on these it has preempted."""
     placement: dict[HeldUnit, str] = {}
     """Unit to node, for a group: where each of its pods goes."""
     members: dict[HeldUnit, str] = {}

@@ -208,6 +208,64 @@ def test_what_a_workload_holds_gives_it_the_first_turn_in_a_plan_too() -> None:
     assert result.counts == {"Workload/default/mine": {"main": 2}}
 
 
+@pytest.mark.parametrize(
+    ("priority", "created", "first"),
+    [
+        (1, "10:00", "another"),
+        (1, "11:30", "mine"),
+        (2, "11:30", "another"),
+        (0, "10:00", "mine"),
+        (1, "11:00", "mine"),
+    ],
+)
+def test_what_a_workload_holds_is_not_held_against_the_more_important_of_its_queue(
+    priority: int, created: str, first: str
+) -> None:
+    """Of equals the older is the more important one: it may preempt the other as soon as that is admitted."""
+    hold = '{"preemptor":"Workload/default/mine","policy":"quota"}'
+    result = one_cycle(
+        *queue("a", CPU4, cohort="all", within="LowerOrNewerEqualPriority"),
+        workload(
+            "mine",
+            "a",
+            cpu=4,
+            priority=1,
+            created="2026-01-01T11:00:00Z",
+            annotations={"reprieve.scheduling/hold": hold},
+        ),
+        workload("another", "a", cpu=4, priority=priority, created=f"2026-01-01T{created}:00Z"),
+    )
+    assert names(result.admitted) == [first]
+
+
+def _promised(name: str, queue: str, cpu: int, **parts: Any) -> Dict:
+    hold = f'{{"preemptor":"Workload/default/{name}","policy":"quota"}}'
+    return workload(name, queue, cpu=cpu, annotations={"reprieve.scheduling/hold": hold}, **parts)
+
+
+@pytest.mark.parametrize(("priority", "first"), [(0, "theirs"), (7, "above")])
+def test_what_a_workload_holds_is_held_against_the_more_important_of_other_queues(priority: int, first: str) -> None:
+    """`above` comes before `mine`, which has preempted in its queue: that is no right against `theirs`."""
+    result = one_cycle(
+        *(item for name in "ab" for item in queue(name, NO_CPU, cohort="all")),
+        cohort("all", CPU4),
+        _promised("mine", "a", 4, priority=priority),
+        workload("above", "a", cpu=4, priority=10),
+        _promised("theirs", "b", 4, priority=5),
+    )
+    assert names(result.admitted) == [first]
+
+
+def test_an_older_one_of_its_queue_comes_before_what_a_workload_holds_though_it_borrows() -> None:
+    result = one_cycle(
+        *queue("a", {"default": {"cpu": 2}}, cohort="all"),
+        cohort("all", {"default": {"cpu": 2}}),
+        _promised("mine", "a", 2, created="2026-01-01T11:00:00Z"),
+        workload("older", "a", cpu=4, created="2026-01-01T10:00:00Z"),
+    )
+    assert names(result.admitted) == ["older"]
+
+
 def test_a_workload_of_a_namespace_that_is_not_taken_holds_up_those_behind_it() -> None:
     selector = {"matchLabels": {"team": "a"}}
     foreign = workload("foreign", "a", cpu=1, priority=5)

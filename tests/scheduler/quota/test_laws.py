@@ -1,4 +1,4 @@
-"""The laws of agreement, rest, order and peace for quota, in random lives on the real loop in virtual time.
+"""The laws of quota in random lives on the real loop, in virtual time: agreement, rest, order, peace, and not in vain.
 
 Any tree of cohorts, with limits, flavors, fair sharing, partial admission and both queueing strategies; workloads
 come, end and go, queues are stopped and resumed, quotas, cohorts and classes change, and everything starts anew from
@@ -19,6 +19,7 @@ from reprieve.manifests.kinds import QUOTA_WORKLOADS
 from tests.generators.quota_lives import LASTS, quota_life
 from tests.planes.agreement import judged
 from tests.planes.laws import Eye
+from tests.planes.promises import PromiseKeeper
 from tests.planes.quota_laws import QuotaWitness, most_evictions
 from tests.planes.rest import what_is_wrong
 from tests.planes.running import Plane, live
@@ -67,12 +68,13 @@ def _closed(seed: int) -> tuple[int, int]:
     made = quota_life(seed, closed=True)
 
     async def story(plane: Plane) -> tuple[int, int]:
-        eye = Eye(plane.plane.store)
+        eye, keeper = Eye(plane.plane.store), PromiseKeeper(plane)
         await made.begin(plane)
         witness = QuotaWitness(plane)
         assert await plane.rests(quiet=80.0, within=600) <= _SOON
         assert await what_is_wrong(plane, eye) == [], seed
         assert max(witness.pairs.values(), default=0) <= 1, seed
+        assert keeper.faults == [], seed
         workloads = (await plane.store.list(QUOTA_WORKLOADS)).records
         queues = Counter(record.data["spec"]["queueName"] for record in workloads)
         return witness.victims, most_evictions(queues.values())

@@ -98,3 +98,26 @@ def test_a_class_that_is_raised_counts_at_once() -> None:
         assert [admitted_by(record) for record in found] == ["team", ""]
 
     live(story)
+
+
+def test_an_older_one_that_comes_back_need_not_preempt_whoever_has_made_room_meanwhile() -> None:
+    """`newer` has made `guest` leave, and `older`, of the same priority, is there again before that has gone."""
+
+    async def story(plane: Plane) -> None:
+        parts = {"cpu": 2, "cohort": "all", "within": "LowerOrNewerEqualPriority"}
+        await company(plane, owner={"reclaim": "Any", **parts}, lender={"cpu": 2, "cohort": "all"}, b=_lends(0))
+        await plane.apply(work("stays", "lender", cpu=2, priority="high"))
+        await plane.apply(work("guest", "b", cpu=2, priority="low", leaves=30))
+        await plane.passes(5)
+        await plane.apply(workload("older", "owner", cpu=2))
+        await plane.change(QUOTA_WORKLOADS, "older", {"spec": {"active": False}})
+        await plane.passes(5)
+        await plane.apply(workload("newer", "owner", cpu=2))
+        await plane.passes(5)
+        await plane.change(QUOTA_WORKLOADS, "older", {"spec": {"active": True}})
+        await plane.rests(within=600)
+        found = [await plane.store.get(QUOTA_WORKLOADS, name, "default") for name in ("older", "newer")]
+        assert [admitted_by(record) for record in found] == ["owner", ""]
+        assert len(await plane.events("Preempted")) == 1, "newer was not admitted first, only to leave at once"
+
+    live(story)

@@ -140,10 +140,11 @@ def eligible_in(queue: QuotaNode, view: WorkloadView, rule: Eligible) -> Iterato
     if policy == "Never" or rule.of_node(queue) is not None:
         return
     limit = None if policy == "Any" or not view.order.by_priority else view.facts.boosted
+    promised = view.promised  # they leave anyway: nobody has to ask them
     for other in view.quota.candidates(queue.name, view.order):
         if limit is not None and not other.evicted and other.boosted > limit:
             return  # the rest ranks higher still: whoever is at the head of its queue is the lowest in it
-        if rule(other) is None:
+        if rule(other) is None and other not in promised:
             yield other
 
 

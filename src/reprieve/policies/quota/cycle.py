@@ -10,7 +10,7 @@
    what it would borrow, too; in a BestEffortFIFO queue only where others act in the same cycle. Not so in KEP-83.
 5. As KEP-83 was written, and where the settings say so, nobody in a cohort borrows any more after a workload that need
    not.
-6. Whoever has preempted and still waits comes before all others, but those of its own queue that are more important:
+6. Whoever has preempted and still waits comes before all others, but those of its own queue that stand before it:
    else whoever made way for it could slip back, and be preempted again, without end. For the same reason it is
    admitted with no more pods than it has preempted for.
 7. In a BestEffortFIFO queue whoever gets nothing passes its turn on: to the next that fits as things are; and, where
@@ -32,7 +32,7 @@ from reprieve.policies.quota.policy import QuotaPolicy
 from reprieve.policies.quota.refusals import Refusals
 from reprieve.policies.quota.turn_order import Contender, TurnsOfHeads
 from reprieve.policies.quota.view import Nomination, PendingWorkload, Terms, WorkloadView
-from reprieve.policies.quota.workloads import WorkloadFacts
+from reprieve.policies.quota.workloads import Importance, WorkloadFacts, importance
 from reprieve.policies.quota.world import Line
 
 
@@ -119,7 +119,7 @@ class _Pass:
 
     def _contender(self, facts: WorkloadFacts, *, head: bool) -> Contender:
         policy, quota = self._policy, self._policy.quota
-        pending = PendingWorkload(facts, most=facts.hold, earlier=self.earlier)
+        pending = PendingWorkload(facts, earlier=self.earlier)
         refused = self._known.get(quota, facts)
         if refused is not None:
             return Contender(facts, pending.queue, refused, None, head)
@@ -187,6 +187,6 @@ def _possible(view: WorkloadView) -> bool:
     return view.assignment.mode == FIT or bool(view.gone)
 
 
-def _promised(lines: Iterable[Line]) -> dict[QuotaNode, int]:
-    """The priority of the least important that has preempted, for each queue with such."""
-    return {line.queue: min(facts.boosted for facts in line.held) for line in lines if line.held}
+def _promised(lines: Iterable[Line]) -> dict[QuotaNode, list[Importance]]:
+    """How important those are that have preempted, the most important first, for each queue with such."""
+    return {line.queue: sorted(map(importance, line.held)) for line in lines if line.held}

@@ -82,7 +82,7 @@ class QuotaEntry(Entry):
         return dict(unmade(self.policy.quota.world)).get(asked.unit) if _is_quota(asked) else None
 
     def _preemptor(self, facts: WorkloadFacts, forced: Forced | None = None) -> Preemptor:
-        pending = PendingWorkload(facts, forced, facts.hold)
+        pending = PendingWorkload(facts, forced)
         return Preemptor(facts.unit, self.name, facts.boosted, facts.created, pending)
 
     def known(self, asked: Asked) -> Known | None:

@@ -3,7 +3,16 @@
 from collections.abc import Callable
 
 from reprieve.engine.quota_tree import FlavorResource
-from reprieve.policies.quota.assignments import FIT, NO_CANDIDATES, NO_FIT, PREEMPT, RECLAIM, FlavorDemand, Rating
+from reprieve.policies.quota.assignments import (
+    FIT,
+    NO_CANDIDATES,
+    NO_FIT,
+    PREEMPT,
+    RECLAIM,
+    FlavorDemand,
+    Forced,
+    Rating,
+)
 from reprieve.policies.quota.first_flavor import FirstFlavor
 from reprieve.policies.quota.flavors import FlavorAssigner, lowest_subtree
 from reprieve.policies.quota.search import Found, Without
@@ -17,8 +26,9 @@ Search = Callable[[WorkloadView, FlavorDemand], Found]
 class Nominator:
     """Nominates one workload: flavors are rated by the very search that finds its victims."""
 
-    def __init__(self, view: WorkloadView, search: Search) -> None:
+    def __init__(self, view: WorkloadView, search: Search, forced: Forced | None = None) -> None:
         self._view = view
+        self._forced = forced or view.forced
         self._search = search
         self._last: Found | None = None
 
@@ -33,7 +43,7 @@ class Nominator:
         return self._smaller(assigner, sizes, whole)
 
     def _assign(self, assigner: FlavorAssigner, sizes: Sizes) -> Nomination:
-        assignment = assigner.assign(sizes, self._view.forced)
+        assignment = assigner.assign(sizes, self._forced)
         assignment = with_topology(self._view.quota, self._view.facts.pod_sets, assignment)
         if not NO_FIT < assignment.mode < FIT:
             return Nomination(assignment)

@@ -161,8 +161,11 @@ class QuotaPolicy(ImprovingPolicy):
         return 0
 
     def models(self, view: WorkloadView) -> Iterator[LinearModel]:
-        if view.found is not None and isinstance(view.found.rules, ClassicalRules) and view.found.domain.contested:
-            yield from models(view, view.found, view.found.rules)
+        found = view.found
+        if found is None or not isinstance(found.rules, ClassicalRules) or view.promised:
+            return
+        if found.domain.contested:
+            yield from models(view, found, found.rules)
 
     def protection(self, view: WorkloadView, domain: FlavorDemand) -> Callable[[WorkloadFacts], Reason | None]:
         """What protects workloads from this one in a domain, before anybody has left."""

@@ -4,6 +4,7 @@
    nothing about them.
 2. On the flavors that it gets it is looked for less.
 3. Where the design's order finds nobody, flavors are rated once more, by what other orders find.
+4. Whoever has preempted already counts on those who leave for it (`promises`), and looks for no less.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from reprieve.policies.quota.assignments import FlavorDemand
 from reprieve.policies.quota.candidates import Candidates
 from reprieve.policies.quota.fair_rules import FairRules
 from reprieve.policies.quota.nomination import Nominator, possible
+from reprieve.policies.quota.promises import beside_promised, on_its_flavors
 from reprieve.policies.quota.rules import ClassicalRules
 from reprieve.policies.quota.search import Found, Rules, RulesSaid
 from reprieve.policies.quota.view import Nomination, WorkloadView
@@ -41,6 +43,7 @@ class Searches:
 
     def nominate(self, view: WorkloadView) -> Nomination:
         design = Nominator(view, self._by_design).nominate()
+        design = on_its_flavors(view, design, self._by_design) or design
         if not self._steps or design.found is None:
             return design
         if possible(design):
@@ -54,6 +57,12 @@ class Searches:
         known = self._known(domain)
         if known is not None:
             return known.found
+        if view.promised and domain.contested:
+            return beside_promised(view, domain, self._rules_of(view, domain), self._search)
+        return self._search(view, domain, keep=True)
+
+    def _search(self, view: WorkloadView, domain: FlavorDemand, *, keep: bool = False) -> Found:
+        """`keep`: it may be looked at once more."""
         rules = self._rules_of(view, domain)
         if isinstance(rules, FairRules):
             return fair_sharing.search(view, domain, rules)
@@ -61,7 +70,8 @@ class Searches:
             return Found(domain, rules, [], RulesSaid())
         candidates = Candidates(view, domain, rules)
         found = classical.search(view, domain, rules, candidates)
-        self._searched.append(_Searched(found, rules, candidates))
+        if keep:
+            self._searched.append(_Searched(found, rules, candidates))
         return found
 
     def _by_any_order(self, view: WorkloadView, domain: FlavorDemand) -> Found:

@@ -1,12 +1,13 @@
 """Whose turn it is in a quota cycle.
 
-1. Whoever has preempted and still waits, and those of its own queue that are more important.
+1. Whoever has preempted and still waits: higher priority, older. Those of its own queue that stand before it come just
+   before it.
 2. Who does not borrow before who does; less far up the tree; higher priority; older.
 3. With fair sharing instead of 2: cohort by cohort, who would have the smaller share; but before anybody borrows, those
    have had their turn who wait within their nominal quota.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -14,9 +15,7 @@ from reprieve.engine.quota_tree import QuotaNode
 from reprieve.policies.quota.assignments import NO_CANDIDATES, Assignment
 from reprieve.policies.quota.knock_out import KnockOuts
 from reprieve.policies.quota.view import WorkloadView
-from reprieve.policies.quota.workloads import WorkloadFacts
-
-_HIGHEST = 2**63
+from reprieve.policies.quota.workloads import Importance, WorkloadFacts, importance
 
 
 class Contender(NamedTuple):
@@ -37,8 +36,8 @@ Rank = tuple[object, ...]
 class TurnsOfHeads:
     """One contender after the other; more may come meanwhile."""
 
-    def __init__(self, promised: Mapping[QuotaNode, int], *, fair: bool) -> None:
-        """`promised` has the priority of the least important that has preempted, for each queue with such."""
+    def __init__(self, promised: Mapping[QuotaNode, Sequence[Importance]], *, fair: bool) -> None:
+        """`promised` has how important those are that have preempted, the most important first, by queue."""
         self._promised = promised
         self._fair = fair
         self._first: list[tuple[Rank, Contender]] = []
@@ -47,8 +46,9 @@ class TurnsOfHeads:
 
     def add(self, one: Contender) -> None:
         rank = _classical_order(one)
-        if one.facts.hold is not None or one.facts.boosted > self._promised.get(one.queue, _HIGHEST):
-            heappush(self._first, ((-one.facts.boosted, *rank), one))
+        first = self._first_turn(one)
+        if first is not None:
+            heappush(self._first, ((*first, *rank), one))
         elif self._fair and (one.assignment.borrows or one.assignment.mode > NO_CANDIDATES):
             self._sharing.add(one)
         else:
@@ -63,6 +63,14 @@ class TurnsOfHeads:
             return heappop(self._others)[1] if self._others else None
         self._sharing.remove(winner)
         return winner
+
+    def _first_turn(self, one: Contender) -> Rank | None:
+        """When it has its turn before all others: for itself, or for the next of its queue that has preempted."""
+        mine = importance(one.facts)
+        if one.facts.hold is not None:
+            return mine, True
+        behind = next((held for held in self._promised.get(one.queue, ()) if mine < held), None)
+        return (behind, False) if behind is not None else None
 
     def moved(self, queue: QuotaNode) -> None:
         """What a queue uses has changed: somebody took or reserved some of it."""

@@ -20,7 +20,6 @@ from reprieve.policies.quota.world import QuotaWorld
 
 Sizes = Mapping[str, int]
 """So many pods of each pod set."""
-_ANY: Sizes = {}
 _SECOND = 1_000_000
 
 
@@ -38,9 +37,6 @@ class PendingWorkload(NamedTuple):
     facts: WorkloadFacts
     forced: Forced | None = None
     """Flavors it has to take."""
-    most: Sizes | None = None
-    """It has preempted for so many pods of each set. It gets no more: else whoever made way for a small one would have
-    made way for a large one."""
     earlier: EarlierHeads | None = None
     """In a cycle: what the heads before it took."""
 
@@ -62,6 +58,8 @@ class Terms(NamedTuple):
     """Whether it has its quota, or will have it once they are gone: later heads of its cycle do not get it."""
     placed: Mapping[str, PlacedPods] = {}
     """Where the pods of each pod set go, if it is admitted on a topology."""
+    claimed: tuple[WorkloadFacts, ...] = ()
+    """Victims of earlier heads, where it counts on more than these need."""
     preempted: Preempted = Preempted()
     """Whom it has then preempted in other queues."""
     counts_from_now: bool = False
@@ -83,7 +81,10 @@ class WorkloadView:
         self.order = quota.order_of(self.queue.name)
         """In which order those are asked who could make way."""
         self.forced = preemptor.forced
-        self.most = preemptor.most or _ANY
+        hold = preemptor.facts.hold
+        self.most: Sizes = hold.counts if hold is not None else {}
+        """It has preempted for so many pods of each set. It gets no more: else whoever made way for a small one would
+        have made way for a large one."""
         self.earlier = preemptor.earlier or EarlierHeads(quota.settings)
         self._wait = wait_of(self.facts.workload, self.spec, quota.settings.quota.wait_before_preemption_seconds)
         self.now = now
@@ -130,9 +131,18 @@ class WorkloadView:
             self.gone,
             takes,
             self.placed,
+            tuple(self.earlier.claimed) if self.again else (),
             self._with_victims(),
             counts_from_now=self._wait.from_attempt,
         )
+
+    @property
+    def promised(self) -> tuple[WorkloadFacts, ...]:
+        """Those who leave because it has preempted, but for whom an earlier head has claimed."""
+        if self.facts.hold is None:
+            return ()
+        claimed = self.earlier.claimed if self.again else ()
+        return tuple(facts for facts in self.quota.leaving_for(self.facts) if facts not in claimed)
 
     @property
     def preempted(self) -> frozenset[str]:

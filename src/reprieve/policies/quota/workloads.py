@@ -1,11 +1,13 @@
 """Quota workloads as decisions see them: what they use, who is asked to leave first, and who is at the head."""
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any
 
+from msgspec import Meta, ValidationError, convert
 from msgspec.structs import replace
 
-from reprieve.engine.holds import hold_of
+from reprieve.engine.holds import HeldVictim, Hold, hold_of
 from reprieve.engine.lost_work import disruption_cost
 from reprieve.engine.quota_tree import FlavorResource, QuotaNode
 from reprieve.manifests import kueue
@@ -21,9 +23,11 @@ from reprieve.world import NEVER, microseconds
 
 CHECKED, NOT_READY = "AdmissionCheck", "PodsReadyTimeout"
 _REQUEUED = (CHECKED, NOT_READY)
+_Moment = Annotated[datetime, Meta(tz=True)]
 
 
 Order = tuple[Any, ...]
+Importance = tuple[int, int]
 
 
 class WorkloadFacts:
@@ -93,7 +97,7 @@ class WorkloadFacts:
         """What preemption does not change about it."""
         self.has_preempted = PREEMPTED_ANNOTATION in workload.metadata.annotations
         self.hold = _hold(workload, self.unit)
-        """For so many pods of each set it has preempted, and still waits; None: it has not."""
+        """It has preempted, and still waits; None: it has not."""
         self.topology: TopologyLedger | None = None
         self.places: Places = ()
         """Where it is, if its admission says so."""
@@ -120,11 +124,23 @@ class WorkloadFacts:
         """Whether it waits for quota."""
         return self.workload.status.admission is None
 
+    def is_leaving(self, victim: HeldVictim) -> bool:
+        """Whether it is the one that had to leave, and has not left and come back since."""
+        same = self.uid == victim.uid and self.reserved_at == _moment(victim.since)
+        return same and self.evicted and not self.pending
 
-def _hold(workload: kueue.QuotaWorkload, unit: str) -> dict[str, int] | None:
+
+def _hold(workload: kueue.QuotaWorkload, unit: str) -> Hold | None:
     """What it holds is over once it is admitted."""
     hold = hold_of(workload.metadata.annotations) if workload.status.admission is None else None
-    return hold.counts if hold is not None and hold.preemptor == unit else None
+    return hold if hold is not None and hold.preemptor == unit else None
+
+
+def _moment(text: str) -> int | None:
+    try:
+        return microseconds(convert(text, _Moment))
+    except ValidationError:
+        return None  # somebody else has written it
 
 
 def _reserved_at(conditions: tuple[Condition, ...]) -> int:
@@ -222,9 +238,14 @@ class CandidateOrder:
                 return facts.reserved_at if name == "ByLongestRuntime" else -facts.reserved_at
 
 
+def importance(facts: WorkloadFacts) -> Importance:
+    """Who stands before whom in a queue: higher priority, older."""
+    return -facts.boosted, facts.order_time
+
+
 def head_order(facts: WorkloadFacts) -> tuple[int, int, str, str]:
-    """Who is at the head of its queue: higher priority, older."""
-    return -facts.boosted, facts.order_time, facts.uid, facts.unit
+    """Who is at the head of its queue; among equals anybody, but always the same one."""
+    return *importance(facts), facts.uid, facts.unit
 
 
 def backs_off(facts: WorkloadFacts, now: int) -> bool:

@@ -17,7 +17,7 @@ from reprieve.manifests.limits import LimitRange, RuntimeClass
 from reprieve.manifests.meta import find_condition, is_true
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.scheduling import PriorityClass
-from reprieve.model.names import Key, UnitName
+from reprieve.model.names import Key, UnitName, key_of
 from reprieve.policies.quota.census import Census
 from reprieve.policies.quota.queue_specs import as_written
 from reprieve.policies.quota.repetition import hash_of
@@ -293,6 +293,14 @@ class QuotaWorld:
         known = self._known.get(key)
         return None if known is None else known[0]
 
+    def leaving_for(self, facts: WorkloadFacts) -> Iterator[WorkloadFacts]:
+        """Who is about to leave a tree because a workload of it has preempted."""
+        hold = facts.hold
+        for victim in (*hold.victims, *hold.leaving) if hold is not None else ():
+            one = self.find(key_of(victim.unit))
+            if one is not None and one.is_leaving(victim) and _root(one) is _root(facts):
+                yield one
+
     def not_ready(self) -> list[UnitName]:
         """Who has quota, and not all of its pods are ready."""
         holding = (facts for queue in self.admitted.values() for facts in queue)
@@ -312,3 +320,7 @@ class QuotaWorld:
             return None
         name = local.spec.cluster_queue
         return None if name in self.closed else self.queues.get(name)
+
+
+def _root(facts: WorkloadFacts) -> QuotaNode | None:
+    return facts.queue.root if facts.queue is not None else None

@@ -11,6 +11,7 @@ What a plan does is prepared at once, all plans of a cycle together, and is assu
 take its time: each `Act` is by itself.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from reprieve.engine.holds import HOLD_ANNOTATION, HeldVictim, Hold
@@ -113,7 +114,15 @@ class QuotaEffects:
         record = self._known(plan.preemptor)
         victims = tuple(made for victim in plan.victims if (made := self._victim(victim, plan)) is not None)
         counts = dict(plan.terms.assignment.sizes)
-        hold = Hold(preemptor=plan.preemptor, policy=plan.policy, victims=victims, counts=counts, decision=decision)
+        hold = Hold(
+            preemptor=plan.preemptor,
+            policy=plan.policy,
+            victims=victims,
+            leaving=tuple(self._leaving(plan)),
+            flavors=plan.terms.assignment.chosen(),
+            counts=counts,
+            decision=decision,
+        )
         said = {HOLD_ANNOTATION: hold.text()}
         if plan.terms.preempted.victims:
             said[PREEMPTED_ANNOTATION] = plan.terms.preempted.text()
@@ -173,6 +182,13 @@ class QuotaEffects:
             reason=victim.reason.rule,
             since=since(record),
         )
+
+    def _leaving(self, plan: Plan) -> Iterator[HeldVictim]:
+        """Whom it counts on beside its victims."""
+        for unit in dict.fromkeys([*plan.waiting_for, *(facts.unit for facts in plan.terms.claimed)]):
+            record = self._find(unit)
+            if record is not None:
+                yield HeldVictim(unit=unit, uid=record.uid, since=since(record))
 
     async def evict(self, hold: Hold) -> None:
         """Tell every victim of a hold that has not been told yet."""

@@ -59,16 +59,18 @@ def _ports(number: int) -> list[dict[str, object]]:
 
 _CROWD = "objects and lists in it; at most 10000 are kept"
 _PARTS = "too many objects and lists in it"
+_VALUES = "too many values in it"
+_STEPS = "have at most 100000 steps"
 
 
 def compact(body: object) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()
 
 
-def in_front() -> bytes:
-    """Each operation moves a million items by one place."""
-    first = [{"op": "add", "path": "/spec", "value": [0] * 1_200_000}]
-    return compact([*first, *[{"op": "add", "path": "/spec/0", "value": 0}] * 9_000])
+def in_front(items: int, number: int) -> bytes:
+    """Each operation moves all items by one place."""
+    first = [{"op": "add", "path": "/spec", "value": [0] * items}]
+    return compact([*first, *[{"op": "add", "path": "/spec/0", "value": 0}] * number])
 
 
 def aliased(number: int) -> bytes:
@@ -79,10 +81,28 @@ def aliased(number: int) -> bytes:
 
 STRATEGIC, JSON_PATCH = "application/strategic-merge-patch+json", "application/json-patch+json"
 _NAMED = [{"name": f"c{number}"} for number in range(100_000)]
-PATCHES: dict[str, tuple[str, bytes, str]] = {
-    "in front": (JSON_PATCH, in_front(), "moves at most 10000000 items of lists"),
-    "strategic": (STRATEGIC, compact({"spec": {"containers": _NAMED}}), _PARTS),
-    "merge": ("application/merge-patch+json", compact({"spec": {"a": [{}] * 900_000}}), _PARTS),
+_TEXTS = [f"a.b/{number}" for number in range(38_000)]
+PATCHES: dict[str, tuple[str, bytes, int, str]] = {
+    "in front": (JSON_PATCH, in_front(30_000, 2_000), 413, "moves at most 10000000 items of lists"),
+    "far in front": (JSON_PATCH, in_front(1_200_000, 9_000), 413, _VALUES),
+    "long pointers": (
+        JSON_PATCH,
+        compact([{"op": "remove", "path": "/spec" + "/a" * 120}] * 9_000),
+        413,
+        _STEPS,
+    ),
+    "one long pointer": (JSON_PATCH, compact([{"op": "add", "path": "/a" * 1_400_000, "value": 0}]), 400, "too deeply"),
+    "merged numbers": ("application/merge-patch+json", compact({"spec": {"a": [0] * 1_500_000}}), 413, _VALUES),
+    "merged keys": (STRATEGIC, compact({"metadata": {"labels": {f"k{n}": "" for n in range(200_000)}}}), 413, _VALUES),
+    "merged finalizers": (STRATEGIC, compact({"metadata": {"finalizers": _TEXTS}}), 413, "at most 10000 are merged"),
+    "applied finalizers": (
+        "application/apply-patch+yaml",
+        compact({"metadata": {"finalizers": _TEXTS}}),
+        413,
+        "at most 10000 are merged",
+    ),
+    "strategic": (STRATEGIC, compact({"spec": {"containers": _NAMED}}), 413, _PARTS),
+    "merge": ("application/merge-patch+json", compact({"spec": {"a": [{}] * 900_000}}), 413, _PARTS),
 }
 ATTACKS: dict[str, tuple[str, bytes, str, int, str]] = {
     "long YAML": (_MAPS, a_map("long", (f"key-{n}: 'v'" for n in range(90_000))), YAML, 201, ""),
@@ -161,11 +181,11 @@ def test_no_body_holds_up_the_loop(victim: Attacked, attack: str) -> None:
 
 @pytest.mark.parametrize("patch", PATCHES)
 def test_no_patch_holds_up_the_loop(victim: Attacked, patch: str) -> None:
-    media, body, reason = PATCHES[patch]
+    media, body, status, reason = PATCHES[patch]
     victim.ask("POST", _PODS, a_pod("patched", schedulerName="nobody"))
     with Pulse(victim) as pulse:
-        found, answer = victim.ask("PATCH", f"{_PODS}/patched", body, media)
-    assert (found, reason in answer.decode()) == (413, True), answer[:500]
+        found, answer = victim.ask("PATCH", f"{_PODS}/patched?fieldManager=me", body, media)
+    assert (found, reason in answer.decode()) == (status, True), answer[:500]
     assert_steady(victim, pulse)
 
 

@@ -23,6 +23,7 @@ _AT = re.compile(r" - at `(?:key` in `)?(?P<path>\$[^`]*)`$")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _MOST_FINDINGS = 40
+_PARTS = (dict, list)
 
 
 def drop_nulls(data: Any, done: dict[int, Any] | None = None) -> Any:
@@ -31,13 +32,17 @@ def drop_nulls(data: Any, done: dict[int, Any] | None = None) -> Any:
     What YAML's aliases share stays shared, or a small file could unfold to fill the memory.
     """
     done = {} if done is None else done
-    if not isinstance(data, (dict, list)):
+    if not isinstance(data, _PARTS):
         return data
     if id(data) not in done:
         if isinstance(data, dict):
-            clean: Any = {key: drop_nulls(value, done) for key, value in data.items() if value is not None}
+            clean: Any = {
+                key: drop_nulls(value, done) if isinstance(value, _PARTS) else value
+                for key, value in data.items()
+                if value is not None
+            }
         else:
-            clean = [drop_nulls(value, done) for value in data]
+            clean = [drop_nulls(value, done) if isinstance(value, _PARTS) else value for value in data]
         done[id(data)] = clean
     return done[id(data)]
 

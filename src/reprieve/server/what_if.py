@@ -37,8 +37,8 @@ _LISTS = {
     "settings": "a list of settings such as [{pdb: Respect}]",
     "delete": "a list of names such as [PriorityClass//high]",
 }
-_MOST_PARTS = 300_000
-"""Objects and lists in what is to be thought of: a whole cluster."""
+_MOST = bodies.Most(300_000, 800_000)
+"""What is to be thought of: a whole cluster."""
 _NOTHING = bodies.Sent(b"", "")
 _MOST_TOLD = 200
 """Mistakes that are told of it."""
@@ -83,7 +83,7 @@ async def _object_in(sent: bodies.Sent, *, optional: bool = False) -> dict[str, 
     """What is sent is only taken apart when it is its turn: then it takes many times the room."""
     if optional and not sent.content.strip():
         return {}
-    return bodies.as_object(await bodies.decode(*sent, _MOST_PARTS))
+    return bodies.as_object(await bodies.decode(*sent, _MOST))
 
 
 async def _compared(plane: Plane, body: dict[str, Any]) -> Response:

@@ -64,7 +64,7 @@ async def patch(call: Call) -> Response:
 async def _read_patch(call: Call) -> tuple[PatchType, Any]:
     declared = bodies.media_type(call.request, tuple(MEDIA_TYPES))
     kind = patch_type(declared)
-    patch = await bodies.decode(await bodies.read_body(call.request), declared, bodies.MOST_PATCHED)
+    patch = await bodies.decode(await bodies.read_body(call.request), declared, bodies.PATCHED)
     if kind != "apply":
         return kind, patch
     if not call.query.text("fieldManager"):

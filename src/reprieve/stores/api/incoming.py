@@ -6,7 +6,7 @@ Metadata is divided in two: what users say (name, labels, annotations, finalizer
 
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,10 @@ _LARGE = 64 * 1024
 _MOST_CONTAINERS = 1_000
 _MOST_PARTS = 10_000
 """Objects and lists in a spec, however deep. Each is read, compared and looked up again and again."""
+_MOST_NAMES, _MOST_TOGETHER = 1_000, 20_000
+"""Names in one object of a spec, labels or resources say, and in all of them together: each is checked by itself."""
+_MOST_RESOURCES = 5_000
+"""What the containers of a pod ask for, counted for each of them."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """What generated names end in: no vowels and no letters that look like digits, so that they spell nothing."""
 _SUFFIX = 5
@@ -78,15 +82,26 @@ def _check_metadata(metadata: Any) -> None:
 
 
 def _check_parts(spec: Any) -> None:
-    number, left = 0, [spec]
+    """What the spec itself names is not counted: what it has no field for is not read."""
+    parts = list(_parts(spec))
+    if len(parts) > _MOST_PARTS:
+        raise TooLarge(f"the spec has {len(parts)} objects and lists in it; at most {_MOST_PARTS} are kept")
+    names = [len(each) for each in parts if isinstance(each, dict)]
+    if max(names, default=0) > _MOST_NAMES:
+        raise TooLarge(f"an object in the spec has {max(names)} names; at most {_MOST_NAMES} are kept")
+    if sum(names) > _MOST_TOGETHER:
+        raise TooLarge(f"objects in the spec have {sum(names)} names together; at most {_MOST_TOGETHER} are kept")
+
+
+def _parts(data: Any) -> Iterator[Any]:
+    """The objects and lists in one, however deep."""
+    left = [data]
     while left:
         here = left.pop()
         inner = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
         found = [each for each in inner if isinstance(each, dict | list)]
-        number += len(found)
+        yield from found
         left += found
-    if number > _MOST_PARTS:
-        raise TooLarge(f"the spec has {number} objects and lists in it; at most {_MOST_PARTS} are kept")
 
 
 def _check_containers(data: Data) -> None:
@@ -98,6 +113,15 @@ def _check_containers(data: Data) -> None:
         containers = each.get("containers") if isinstance(each, dict) else None
         if isinstance(containers, list) and len(containers) > _MOST_CONTAINERS:
             raise TooLarge(f"a pod has {len(containers)} containers; at most {_MOST_CONTAINERS} containers are kept")
+        resources = sum(map(_resources_of, containers)) if isinstance(containers, list) else 0
+        if resources > _MOST_RESOURCES:
+            raise TooLarge(f"the containers of a pod name {resources} resources; at most {_MOST_RESOURCES} are kept")
+
+
+def _resources_of(container: Any) -> int:
+    said = container.get("resources") if isinstance(container, dict) else None
+    found = said.values() if isinstance(said, dict) else ()
+    return sum(len(each) for each in found if isinstance(each, dict))
 
 
 def _typed(resource: Resource, data: Any) -> Data:

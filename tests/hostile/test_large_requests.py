@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cli.running import until
 from tests.hostile.attacking import Attacked, Pulse, assert_steady, attacked
 
 _MAPS = "/api/v1/namespaces/default/configmaps"
@@ -301,3 +302,37 @@ def test_billions_of_pods_that_are_only_thought_of_take_no_memory(victim: Attack
     assert status == 200, answer[:500]
     assert victim.memory() - before < 300_000_000
     assert_steady(victim, pulse)
+
+
+def _crowded_cluster() -> Iterator[dict[str, object]]:
+    """Each of the pods that wait could preempt on every node: told in full that takes minutes."""
+    for number in range(500):
+        metadata = {"name": f"n{number}"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": metadata,
+            "status": {"allocatable": {"cpu": "4", "pods": "110"}},
+        }
+    for number in range(6_000):
+        waits = number >= 2_000
+        resources = {"requests": {"cpu": f"{3_000 + number}m" if waits else "1"}}
+        containers = [{"name": "main", "image": "busybox", "resources": resources}]
+        placed: dict[str, object] = {} if waits else {"nodeName": f"n{number % 500}"}
+        yield a_pod(f"p{number}", containers=containers, priority=100 if waits else 0, **placed)
+
+
+@pytest.mark.parametrize("path", ["/plan", "/compare"])
+def test_what_takes_too_long_to_work_out_ends(victim: Attacked, path: str) -> None:
+    """With the reason, and nobody goes on working at it."""
+    question = compact({"manifests": list(_crowded_cluster())})
+    with Pulse(victim) as pulse:
+        status, answer = victim.ask("POST", f"{path}?timeoutSeconds=1", question)
+    assert (status, b"it was not worked out within 1 s" in answer) == (504, True), answer[:500]
+    assert_steady(victim, pulse)
+    until(lambda: victim.is_idle(), seconds=20)
+
+
+def test_nobody_says_how_long_others_wait(victim: Attacked) -> None:
+    status, answer = victim.ask("GET", "/plan?timeoutSeconds=61")
+    assert (status, b"from 1 to 60" in answer) == (400, True), answer

@@ -58,6 +58,28 @@ def _ports(number: int) -> list[dict[str, object]]:
     return [{"name": "main", "image": "busybox", "ports": ports}]
 
 
+def _shunned(terms: int, labels: int) -> dict[str, object]:
+    each = [
+        {"topologyKey": "k", "labelSelector": {"matchLabels": {f"a{term}-{n}": "b" for n in range(labels)}}}
+        for term in range(terms)
+    ]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": each}}
+
+
+def _asking(containers: int, resources: int) -> list[dict[str, object]]:
+    requests = {f"example.com/r{number}": "1" for number in range(resources)}
+    return [{"name": f"c{n}", "image": "busybox", "resources": {"requests": requests}} for n in range(containers)]
+
+
+def in_task_groups(number: int) -> bytes:
+    """An annotation that is read whenever somebody asks for the gang of a pod."""
+    groups = [{"name": f"g{each}", "minMember": 1, "minResource": {"cpu": "1"}} for each in range(number)]
+    pod = a_pod("grouped", schedulerName="nobody")
+    said = {"yunikorn.apache.org/task-group-name": "g1", "yunikorn.apache.org/task-groups": json.dumps(groups)}
+    return compact({**pod, "metadata": {"name": "grouped", "labels": {"applicationId": "a"}, "annotations": said}})
+
+
+_JSON = "application/json"
 _CROWD = "objects and lists in it; at most 10000 are kept"
 _PARTS = "too many objects and lists in it"
 _VALUES = "too many values in it"
@@ -160,6 +182,32 @@ ATTACKS: dict[str, tuple[str, bytes, str, int, str]] = {
         413,
         "at most 10000 labels are kept",
     ),
+    "selected labels": (
+        _PODS,
+        crowded(nodeSelector={f"k{n}": "" for n in range(70_000)}),
+        _JSON,
+        413,
+        "1000 are kept",
+    ),
+    "labels together": (_PODS, crowded(affinity=_shunned(21, 990)), _JSON, 413, "at most 20000 are kept"),
+    "resources": (_PODS, crowded(containers=_asking(10, 3_000)), _JSON, 413, "at most 5000 are kept"),
+    "different resources": (_PODS, crowded(containers=_asking(1, 101)), _JSON, 413, "at most 100 are kept"),
+    "task groups": (_PODS, in_task_groups(9_000), _JSON, 201, ""),
+    "wrong numbers": (
+        _MAPS,
+        compact({"metadata": {"name": "wrong"}, "data": {f"k{n}": n for n in range(100_000)}}),
+        _JSON,
+        422,
+        "it must be text",
+    ),
+    "numbers": (_MAPS, compact({"metadata": {"name": "n"}, "x": [0] * 1_400_000}), _JSON, 413, _VALUES),
+    "brackets in text": (
+        _MAPS,
+        compact({"metadata": {"name": "text"}, "data": {"a": "[,{" * 400_000}}),
+        _JSON,
+        201,
+        "",
+    ),
     "thought of": ("/plan", compact({"manifests": [{}] * 900_000}), "application/json", 413, "at most 300000 are read"),
     "mistakes": (
         "/plan",
@@ -187,6 +235,28 @@ def test_no_patch_holds_up_the_loop(victim: Attacked, patch: str) -> None:
     with Pulse(victim) as pulse:
         found, answer = victim.ask("PATCH", f"{_PODS}/patched?fieldManager=me", body, media)
     assert (found, reason in answer.decode()) == (status, True), answer[:500]
+    assert_steady(victim, pulse)
+
+
+def test_finalizers_of_what_is_being_deleted_hold_up_nobody(victim: Attacked) -> None:
+    def with_finalizers(letter: str) -> dict[str, object]:
+        return {"metadata": {"name": "kept", "finalizers": [f"example.com/{letter}{n}" for n in range(9_900)]}}
+
+    assert victim.ask("POST", _MAPS, with_finalizers("a"))[0] == 201
+    assert victim.ask("DELETE", f"{_MAPS}/kept")[0] == 200
+    with Pulse(victim) as pulse:
+        media = "application/merge-patch+json"
+        status, answer = victim.ask("PATCH", f"{_MAPS}/kept", with_finalizers("b"), media)
+    assert (status, b"finalizers can only be removed" in answer) == (422, True), answer[:500]
+    assert_steady(victim, pulse)
+
+
+def test_deleting_many_large_objects_holds_up_nobody(victim: Attacked) -> None:
+    for number in range(25):
+        large = {"metadata": {"name": f"large-{number}", "labels": {"a": "large"}}, "data": {"a": "x" * 1_500_000}}
+        assert victim.ask("POST", _MAPS, large)[0] == 201
+    with Pulse(victim) as pulse:
+        assert victim.ask("DELETE", f"{_MAPS}?labelSelector=a%3Dlarge")[0] == 200
     assert_steady(victim, pulse)
 
 

@@ -15,30 +15,34 @@ class Neighbours:
         self._by_kind: dict[str, dict[Key, Any]] = {}
         for manifest in manifests:
             self._of_kind(manifest)[manifest.namespace, manifest.name] = manifest
-        self._resolve_classes()
+        self._classes: PriorityClasses | None = None
+
+    @property
+    def classes(self) -> PriorityClasses:
+        """Put in order when somebody asks."""
+        if self._classes is None:
+            self._classes = PriorityClasses(self._by_kind.get("PriorityClass", {}).values())
+        return self._classes
 
     def _of_kind(self, manifest: Any) -> dict[Key, Any]:
         return self._by_kind.setdefault(manifest.kind, {})
-
-    def _resolve_classes(self) -> None:
-        self.classes = PriorityClasses(self._by_kind.get("PriorityClass", {}).values())
 
     def put(self, manifest: Any) -> None:
         """One more, or one that has changed."""
         self._of_kind(manifest)[manifest.namespace, manifest.name] = manifest
         if manifest.kind == "PriorityClass":
-            self._resolve_classes()
+            self._classes = None
 
     def remove(self, manifest: Any) -> None:
         self._of_kind(manifest).pop((manifest.namespace, manifest.name), None)
         if manifest.kind == "PriorityClass":
-            self._resolve_classes()
+            self._classes = None
 
     def beside(self, manifest: Any) -> "Neighbours":
         """What there would be with one more, or one changed: for the rules that look for it among the others."""
         with_it = Neighbours()
         with_it._by_kind = {**self._by_kind, manifest.kind: dict(self._of_kind(manifest))}
-        with_it.classes = self.classes
+        with_it._classes = self._classes
         with_it.put(manifest)
         return with_it
 

@@ -30,8 +30,8 @@ _MOST_PARTS = 10_000
 """Objects and lists in a spec, however deep. Each is read, compared and looked up again and again."""
 _MOST_NAMES, _MOST_TOGETHER = 1_000, 20_000
 """Names in one object of a spec, labels or resources say, and in all of them together: each is checked by itself."""
-_MOST_RESOURCES = 5_000
-"""What the containers of a pod ask for, counted for each of them."""
+_MOST_RESOURCES, _MOST_DIFFERENT = 5_000, 100
+"""What the containers of a pod ask for, counted for each of them, and once: each is a column of the table of nodes."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """What generated names end in: no vowels and no letters that look like digits, so that they spell nothing."""
 _SUFFIX = 5
@@ -67,8 +67,8 @@ def own_copy(resource: Resource, data: Mapping[str, Any]) -> Data:
     except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadRequest(f"not an object that can be written as JSON: {error}") from error
     typed = _typed(resource, copy)
+    _check_containers(typed)
     if len(raw) > _LARGE:
-        _check_containers(typed)
         _check_parts(typed.get("spec"))
         _check_metadata(typed.get("metadata"))
     return typed
@@ -105,7 +105,7 @@ def _parts(data: Any) -> Iterator[Any]:
 
 
 def _check_containers(data: Data) -> None:
-    """Of large objects: what agents write about containers has to fit, too, and is written again and again."""
+    """What agents write about containers has to fit, too, and is written again and again."""
     spec = data.get("spec")
     template = spec.get("template") if isinstance(spec, dict) else None
     inner = template.get("spec") if isinstance(template, dict) else None
@@ -113,15 +113,23 @@ def _check_containers(data: Data) -> None:
         containers = each.get("containers") if isinstance(each, dict) else None
         if isinstance(containers, list) and len(containers) > _MOST_CONTAINERS:
             raise TooLarge(f"a pod has {len(containers)} containers; at most {_MOST_CONTAINERS} containers are kept")
-        resources = sum(map(_resources_of, containers)) if isinstance(containers, list) else 0
-        if resources > _MOST_RESOURCES:
-            raise TooLarge(f"the containers of a pod name {resources} resources; at most {_MOST_RESOURCES} are kept")
+        _check_resources(containers if isinstance(containers, list) else [])
 
 
-def _resources_of(container: Any) -> int:
+def _check_resources(containers: list[Any]) -> None:
+    amounts = [each for container in containers for each in _amounts_of(container)]
+    number, names = sum(map(len, amounts)), {name for each in amounts for name in each}
+    if number > _MOST_RESOURCES:
+        raise TooLarge(f"the containers of a pod name {number} resources; at most {_MOST_RESOURCES} are kept")
+    if len(names) > _MOST_DIFFERENT:
+        raise TooLarge(f"a pod names {len(names)} different resources; at most {_MOST_DIFFERENT} are kept")
+
+
+def _amounts_of(container: Any) -> list[Data]:
+    """What a container asks for, and its limits."""
     said = container.get("resources") if isinstance(container, dict) else None
     found = said.values() if isinstance(said, dict) else ()
-    return sum(len(each) for each in found if isinstance(each, dict))
+    return [each for each in found if isinstance(each, dict)]
 
 
 def _typed(resource: Resource, data: Any) -> Data:
@@ -197,7 +205,8 @@ def follow(resource: Resource, new: Data, old: Data) -> None:
 def _new_finalizers(metadata: Data, before: Data) -> list[Finding]:
     if "deletionTimestamp" not in before or not isinstance(metadata.get("finalizers", []), list):
         return []
-    added = [each for each in metadata.get("finalizers", []) if each not in before.get("finalizers", [])]
+    there = frozenset(before.get("finalizers", []))
+    added = [each for each in metadata.get("finalizers", []) if not isinstance(each, str) or each not in there]
     right = "the object is being deleted: finalizers can only be removed"
     return [Finding("$.metadata.finalizers", found(added[0]), right)] if added else []
 

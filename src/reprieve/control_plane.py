@@ -40,7 +40,10 @@ _log = logging.getLogger(__name__)
 
 _BACK_OFF = Backoff(first=1.0, longest=30.0)
 _LONG_RUN = 60.0
-_RARELY = 50_000
+_RARELY = 20_000
+_YOUNG, _OLD = 5, 2_500
+"""What has been looked through once is looked through again after so few times: trees of queues that were made anew are
+found then, a few of them, and not hundreds at once."""
 _MANY = 10_000
 _OFTEN = 0.05
 """Seconds between two looks at what has been loaded."""
@@ -194,7 +197,7 @@ def calm_garbage_collection() -> None:
     again, and what comes later seldom; each look holds up whoever waits for a decision."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_RARELY, 50, 100)
+    gc.set_threshold(_RARELY, _YOUNG, _OLD)
 
 
 async def load_calmly(plane: ControlPlane) -> None:

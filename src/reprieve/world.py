@@ -139,7 +139,7 @@ class World:
         self._objects: dict[type[Any], dict[tuple[str, str, str], Any]] = {}
         self._journal: list[Change] = []
         self._first = 0  # the version at which the journal starts
-        self.classes = PriorityClasses()
+        self._classes: PriorityClasses | None = None
         self.pods: dict[Key, PodFacts] = {}
         self._for_pods: list[PropagationPolicy] = []
         """The policies that select pods; mostly there are none."""
@@ -151,6 +151,13 @@ class World:
     @property
     def version(self) -> int:
         return self._first + len(self._journal)
+
+    @property
+    def classes(self) -> PriorityClasses:
+        """Of many that come one after the other they are put in order once, when somebody asks."""
+        if self._classes is None:
+            self._classes = PriorityClasses(self.all(PriorityClass))
+        return self._classes
 
     def put(self, item: Any) -> None:
         """Add an object, or replace the one of its kind and name."""
@@ -221,7 +228,7 @@ class World:
         other = World()
         other._made = self._made
         other._objects = {kind: dict(by_key) for kind, by_key in self._objects.items()}
-        other.classes = self.classes
+        other._classes = self._classes
         other.pods = dict(self.pods)
         other._for_pods = self._for_pods
         return other
@@ -268,7 +275,7 @@ class World:
 
     def _classes_changed(self) -> None:
         """Pods that carry their number keep it; those that only name a class follow it."""
-        self.classes = PriorityClasses(self.all(PriorityClass))
+        self._classes = None
         for key, facts in list(self.pods.items()):
             spec = facts.pod.spec
             if spec.priority is None or spec.preemption_policy is None:

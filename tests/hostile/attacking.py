@@ -81,6 +81,17 @@ class Attacked:
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024
 
+    def is_idle(self) -> bool:
+        """Whether the whole process hardly works, all its threads together."""
+        before = self._worked()
+        time.sleep(1)
+        return self._worked() - before < 0.3
+
+    def _worked(self) -> float:
+        """Seconds of the CPU so far."""
+        fields = Path(f"/proc/{self.plane.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self) -> None:
         self.plane.process.send_signal(signal.SIGKILL)
         self.plane.process.wait()

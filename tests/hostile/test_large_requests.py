@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cli.running import until
 from tests.hostile.attacking import Attacked, Pulse, assert_steady, attacked
 
 _MAPS = "/api/v1/namespaces/default/configmaps"
@@ -57,18 +58,42 @@ def _ports(number: int) -> list[dict[str, object]]:
     return [{"name": "main", "image": "busybox", "ports": ports}]
 
 
+def _shunned(terms: int, labels: int) -> dict[str, object]:
+    each = [
+        {"topologyKey": "k", "labelSelector": {"matchLabels": {f"a{term}-{n}": "b" for n in range(labels)}}}
+        for term in range(terms)
+    ]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": each}}
+
+
+def _asking(containers: int, resources: int) -> list[dict[str, object]]:
+    requests = {f"example.com/r{number}": "1" for number in range(resources)}
+    return [{"name": f"c{n}", "image": "busybox", "resources": {"requests": requests}} for n in range(containers)]
+
+
+def in_task_groups(number: int) -> bytes:
+    """An annotation that is read whenever somebody asks for the gang of a pod."""
+    groups = [{"name": f"g{each}", "minMember": 1, "minResource": {"cpu": "1"}} for each in range(number)]
+    pod = a_pod("grouped", schedulerName="nobody")
+    said = {"yunikorn.apache.org/task-group-name": "g1", "yunikorn.apache.org/task-groups": json.dumps(groups)}
+    return compact({**pod, "metadata": {"name": "grouped", "labels": {"applicationId": "a"}, "annotations": said}})
+
+
+_JSON = "application/json"
 _CROWD = "objects and lists in it; at most 10000 are kept"
 _PARTS = "too many objects and lists in it"
+_VALUES = "too many values in it"
+_STEPS = "have at most 100000 steps"
 
 
 def compact(body: object) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()
 
 
-def in_front() -> bytes:
-    """Each operation moves a million items by one place."""
-    first = [{"op": "add", "path": "/spec", "value": [0] * 1_200_000}]
-    return compact([*first, *[{"op": "add", "path": "/spec/0", "value": 0}] * 9_000])
+def in_front(items: int, number: int) -> bytes:
+    """Each operation moves all items by one place."""
+    first = [{"op": "add", "path": "/spec", "value": [0] * items}]
+    return compact([*first, *[{"op": "add", "path": "/spec/0", "value": 0}] * number])
 
 
 def aliased(number: int) -> bytes:
@@ -79,10 +104,28 @@ def aliased(number: int) -> bytes:
 
 STRATEGIC, JSON_PATCH = "application/strategic-merge-patch+json", "application/json-patch+json"
 _NAMED = [{"name": f"c{number}"} for number in range(100_000)]
-PATCHES: dict[str, tuple[str, bytes, str]] = {
-    "in front": (JSON_PATCH, in_front(), "moves at most 10000000 items of lists"),
-    "strategic": (STRATEGIC, compact({"spec": {"containers": _NAMED}}), _PARTS),
-    "merge": ("application/merge-patch+json", compact({"spec": {"a": [{}] * 900_000}}), _PARTS),
+_TEXTS = [f"a.b/{number}" for number in range(38_000)]
+PATCHES: dict[str, tuple[str, bytes, int, str]] = {
+    "in front": (JSON_PATCH, in_front(30_000, 2_000), 413, "moves at most 10000000 items of lists"),
+    "far in front": (JSON_PATCH, in_front(1_200_000, 9_000), 413, _VALUES),
+    "long pointers": (
+        JSON_PATCH,
+        compact([{"op": "remove", "path": "/spec" + "/a" * 120}] * 9_000),
+        413,
+        _STEPS,
+    ),
+    "one long pointer": (JSON_PATCH, compact([{"op": "add", "path": "/a" * 1_400_000, "value": 0}]), 400, "too deeply"),
+    "merged numbers": ("application/merge-patch+json", compact({"spec": {"a": [0] * 1_500_000}}), 413, _VALUES),
+    "merged keys": (STRATEGIC, compact({"metadata": {"labels": {f"k{n}": "" for n in range(200_000)}}}), 413, _VALUES),
+    "merged finalizers": (STRATEGIC, compact({"metadata": {"finalizers": _TEXTS}}), 413, "at most 10000 are merged"),
+    "applied finalizers": (
+        "application/apply-patch+yaml",
+        compact({"metadata": {"finalizers": _TEXTS}}),
+        413,
+        "at most 10000 are merged",
+    ),
+    "strategic": (STRATEGIC, compact({"spec": {"containers": _NAMED}}), 413, _PARTS),
+    "merge": ("application/merge-patch+json", compact({"spec": {"a": [{}] * 900_000}}), 413, _PARTS),
 }
 ATTACKS: dict[str, tuple[str, bytes, str, int, str]] = {
     "long YAML": (_MAPS, a_map("long", (f"key-{n}: 'v'" for n in range(90_000))), YAML, 201, ""),
@@ -139,6 +182,32 @@ ATTACKS: dict[str, tuple[str, bytes, str, int, str]] = {
         413,
         "at most 10000 labels are kept",
     ),
+    "selected labels": (
+        _PODS,
+        crowded(nodeSelector={f"k{n}": "" for n in range(70_000)}),
+        _JSON,
+        413,
+        "1000 are kept",
+    ),
+    "labels together": (_PODS, crowded(affinity=_shunned(21, 990)), _JSON, 413, "at most 20000 are kept"),
+    "resources": (_PODS, crowded(containers=_asking(10, 3_000)), _JSON, 413, "at most 5000 are kept"),
+    "different resources": (_PODS, crowded(containers=_asking(1, 101)), _JSON, 413, "at most 100 are kept"),
+    "task groups": (_PODS, in_task_groups(9_000), _JSON, 201, ""),
+    "wrong numbers": (
+        _MAPS,
+        compact({"metadata": {"name": "wrong"}, "data": {f"k{n}": n for n in range(100_000)}}),
+        _JSON,
+        422,
+        "it must be text",
+    ),
+    "numbers": (_MAPS, compact({"metadata": {"name": "n"}, "x": [0] * 1_400_000}), _JSON, 413, _VALUES),
+    "brackets in text": (
+        _MAPS,
+        compact({"metadata": {"name": "text"}, "data": {"a": "[,{" * 400_000}}),
+        _JSON,
+        201,
+        "",
+    ),
     "thought of": ("/plan", compact({"manifests": [{}] * 900_000}), "application/json", 413, "at most 300000 are read"),
     "mistakes": (
         "/plan",
@@ -161,11 +230,33 @@ def test_no_body_holds_up_the_loop(victim: Attacked, attack: str) -> None:
 
 @pytest.mark.parametrize("patch", PATCHES)
 def test_no_patch_holds_up_the_loop(victim: Attacked, patch: str) -> None:
-    media, body, reason = PATCHES[patch]
+    media, body, status, reason = PATCHES[patch]
     victim.ask("POST", _PODS, a_pod("patched", schedulerName="nobody"))
     with Pulse(victim) as pulse:
-        found, answer = victim.ask("PATCH", f"{_PODS}/patched", body, media)
-    assert (found, reason in answer.decode()) == (413, True), answer[:500]
+        found, answer = victim.ask("PATCH", f"{_PODS}/patched?fieldManager=me", body, media)
+    assert (found, reason in answer.decode()) == (status, True), answer[:500]
+    assert_steady(victim, pulse)
+
+
+def test_finalizers_of_what_is_being_deleted_hold_up_nobody(victim: Attacked) -> None:
+    def with_finalizers(letter: str) -> dict[str, object]:
+        return {"metadata": {"name": "kept", "finalizers": [f"example.com/{letter}{n}" for n in range(9_900)]}}
+
+    assert victim.ask("POST", _MAPS, with_finalizers("a"))[0] == 201
+    assert victim.ask("DELETE", f"{_MAPS}/kept")[0] == 200
+    with Pulse(victim) as pulse:
+        media = "application/merge-patch+json"
+        status, answer = victim.ask("PATCH", f"{_MAPS}/kept", with_finalizers("b"), media)
+    assert (status, b"finalizers can only be removed" in answer) == (422, True), answer[:500]
+    assert_steady(victim, pulse)
+
+
+def test_deleting_many_large_objects_holds_up_nobody(victim: Attacked) -> None:
+    for number in range(25):
+        large = {"metadata": {"name": f"large-{number}", "labels": {"a": "large"}}, "data": {"a": "x" * 1_500_000}}
+        assert victim.ask("POST", _MAPS, large)[0] == 201
+    with Pulse(victim) as pulse:
+        assert victim.ask("DELETE", f"{_MAPS}?labelSelector=a%3Dlarge")[0] == 200
     assert_steady(victim, pulse)
 
 
@@ -281,3 +372,37 @@ def test_billions_of_pods_that_are_only_thought_of_take_no_memory(victim: Attack
     assert status == 200, answer[:500]
     assert victim.memory() - before < 300_000_000
     assert_steady(victim, pulse)
+
+
+def _crowded_cluster() -> Iterator[dict[str, object]]:
+    """Each of the pods that wait could preempt on every node: told in full that takes minutes."""
+    for number in range(500):
+        metadata = {"name": f"n{number}"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": metadata,
+            "status": {"allocatable": {"cpu": "4", "pods": "110"}},
+        }
+    for number in range(6_000):
+        waits = number >= 2_000
+        resources = {"requests": {"cpu": f"{3_000 + number}m" if waits else "1"}}
+        containers = [{"name": "main", "image": "busybox", "resources": resources}]
+        placed: dict[str, object] = {} if waits else {"nodeName": f"n{number % 500}"}
+        yield a_pod(f"p{number}", containers=containers, priority=100 if waits else 0, **placed)
+
+
+@pytest.mark.parametrize("path", ["/plan", "/compare"])
+def test_what_takes_too_long_to_work_out_ends(victim: Attacked, path: str) -> None:
+    """With the reason, and nobody goes on working at it."""
+    question = compact({"manifests": list(_crowded_cluster())})
+    with Pulse(victim) as pulse:
+        status, answer = victim.ask("POST", f"{path}?timeoutSeconds=1", question)
+    assert (status, b"it was not worked out within 1 s" in answer) == (504, True), answer[:500]
+    assert_steady(victim, pulse)
+    until(lambda: victim.is_idle(), seconds=20)
+
+
+def test_nobody_says_how_long_others_wait(victim: Attacked) -> None:
+    status, answer = victim.ask("GET", "/plan?timeoutSeconds=61")
+    assert (status, b"from 1 to 60" in answer) == (400, True), answer

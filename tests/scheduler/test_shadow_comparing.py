@@ -307,7 +307,7 @@ def test_who_leaves_for_somebody_else_makes_no_difference() -> None:
 
 
 def test_who_leaves_for_somebody_who_comes_later_makes_a_difference() -> None:
-    """`two` takes one less than it should; that the other one goes for `one`, who comes a second later, says nothing."""
+    """`two` takes one less than it should; that the other goes for `one`, who comes a second later, says nothing."""
 
     async def story(plane: Plane) -> None:
         there = await crowded(plane, "low", "low", "low")

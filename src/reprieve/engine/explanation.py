@@ -17,6 +17,7 @@ from reprieve.engine.offers import Offer, Offers
 from reprieve.engine.plan import Cost, Details, Outcome, Spared
 from reprieve.engine.reasons import CheaperElsewhere, Leaving, NoHelp, NotEnough, Reason, Reprieved
 from reprieve.model.names import UnitName
+from reprieve.model.patience import go_on
 
 _OTHERS = 5
 """What so many other domains would have cost is told in brief, too."""
@@ -99,6 +100,7 @@ def _spared(
     gone = {victim.unit for victim in told.chosen.victims} if told.chosen is not None else set()
     step = cache(partial(_step, told=told, costs=costs, obstacles=obstacles))
     for one in judged:
+        go_on()
         if one.unit not in gone or not _leaves(one, told.chosen):
             yield Spared(one.unit, _reason(one, told, step), one.where)
 

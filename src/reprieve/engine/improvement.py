@@ -22,6 +22,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from reprieve.engine.alternatives import Alternatives
 from reprieve.engine.price import Price, UnitCost, price
 from reprieve.engine.steps import Steps
+from reprieve.model.patience import go_on
 
 Unit = TypeVar("Unit")
 _LARGEST_SET = 4
@@ -169,6 +170,7 @@ class _Search(Generic[Unit]):
         books = self._books
         books.go_to([])
         for unit in order:
+            go_on()
             if self._left <= 0:
                 return None
             self._left -= self._of.step
@@ -191,6 +193,7 @@ class _Search(Generic[Unit]):
         """Whoever can stay does; tells how many."""
         spared = 0
         for unit in self._most_important_first(units):
+            go_on()
             self._left -= self._of.step
             self._books.give_back(unit)
             if self._books.enough():

@@ -27,6 +27,7 @@ from reprieve.engine.offers import HeldBack, Offer, OfferList, Offers, Placed
 from reprieve.engine.plan import Details, Plan, Remark, StalePlan
 from reprieve.engine.steps import Choice, Criterion, choose, equals
 from reprieve.model.names import UnitName
+from reprieve.model.patience import go_on
 
 IMPROVED = "FewestVictims"
 """The criterion that decided where it was looked for less."""
@@ -131,6 +132,7 @@ class BasePolicy:
 def decide(policy: Policy[Preemptor, View, Domain], preemptor: Preemptor, now: int, *, by_design: bool = False) -> Plan:
     """The decision for one preemptor, at a moment in microseconds since 1970; `by_design`: whatever the settings say,
     nobody looks for less than the design's own order finds."""
+    go_on()
     view = policy.view(preemptor, now)
     before = policy.fingerprint()
     made = _decide(policy, view, 0 if by_design else policy.search_steps())
@@ -179,6 +181,7 @@ def _better(policy: Policy[Any, View, Any], view: View, chosen: Offer | None, st
 def _searched(policy: Policy[Any, View, Domain], view: View) -> Iterator[Offers]:
     """Steps 2 to 5: the offers of one group of domains after the other."""
     for group in policy.domains(view):
+        go_on()
         found = [policy.search(view, domain, policy.rules(view, domain)) for domain in group]
         yield found[0] if len(found) == 1 else OfferList(offer for offers in found for offer in offers.all())
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reprieve.engine.arrays import Ints, Mask
+from reprieve.model.patience import go_on
 
 Unit = TypeVar("Unit")
 UnitIn = TypeVar("UnitIn", contravariant=True)
@@ -94,6 +95,7 @@ def reprieve(ledger: Ledger, victims: Mask, classes: Sequence[Mask]) -> Mask:
     for members in classes:
         asked = members & victims
         for rank in _taken(asked):
+            go_on()
             victims[rank] &= ~ledger.give_back(rank, asked[rank])
     return victims
 
@@ -167,6 +169,7 @@ def remove_until_fits(ledger: Steps[Unit], order: Iterable[Unit], may_go: Callab
     """
     removed: list[Unit] = []
     for unit in order:
+        go_on()
         if may_go(unit):
             ledger.remove(unit)
             removed.append(unit)
@@ -181,6 +184,7 @@ def fill_back(ledger: Steps[Unit], removed: list[Unit]) -> list[Unit]:
     """From the last but one back to the first, give back whoever the preemptor fits beside."""
     victims = list(removed)
     for place in range(len(victims) - 2, -1, -1):
+        go_on()
         unit = victims[place]
         ledger.give_back(unit)
         if ledger.fits():
@@ -199,6 +203,7 @@ def reprieve_each(ledger: Steps[Unit], removed: Sequence[Unit]) -> list[Unit]:
     """
     victims = list(removed)
     for unit in reversed(removed):
+        go_on()
         ledger.give_back(unit)
         if ledger.fits():
             victims.remove(unit)

@@ -6,7 +6,6 @@ the data is tried again, until nothing is left to say. Only data that failed onc
 
 import copy
 import re
-from bisect import bisect_left
 from contextlib import suppress
 from typing import Any, cast
 
@@ -23,6 +22,8 @@ _AT = re.compile(r" - at `(?:key` in `)?(?P<path>\$[^`]*)`$")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _MOST_FINDINGS = 40
+_MANY_VALUES = 20_000
+_PARTS = (dict, list)
 
 
 def drop_nulls(data: Any, done: dict[int, Any] | None = None) -> Any:
@@ -31,13 +32,17 @@ def drop_nulls(data: Any, done: dict[int, Any] | None = None) -> Any:
     What YAML's aliases share stays shared, or a small file could unfold to fill the memory.
     """
     done = {} if done is None else done
-    if not isinstance(data, (dict, list)):
+    if not isinstance(data, _PARTS):
         return data
     if id(data) not in done:
         if isinstance(data, dict):
-            clean: Any = {key: drop_nulls(value, done) for key, value in data.items() if value is not None}
+            clean: Any = {
+                key: drop_nulls(value, done) if isinstance(value, _PARTS) else value
+                for key, value in data.items()
+                if value is not None
+            }
         else:
-            clean = [drop_nulls(value, done) for value in data]
+            clean = [drop_nulls(value, done) if isinstance(value, _PARTS) else value for value in data]
         done[id(data)] = clean
     return done[id(data)]
 
@@ -51,6 +56,8 @@ def mended(data: Any, reader: Reader) -> tuple[list[Finding], Any]:
     """All that is wrong, and the data with something valid in its place; None where that cannot be had."""
     with suppress(msgspec.ValidationError):
         return [], reader.convert(data)
+    if _is_large(data):
+        return [_first(data, reader)], None
     data = copy.deepcopy(data)
     findings: list[Finding] = []
     while len(findings) < _MOST_FINDINGS:
@@ -58,14 +65,28 @@ def mended(data: Any, reader: Reader) -> tuple[list[Finding], Any]:
             return findings, reader.convert(data)
         except msgspec.ValidationError as error:
             path, missing = _locate(error, data, reader)
-            kind = type_at(reader.written, path)
-            if missing:
-                findings.append(_explain_missing(path, kind, _get(data, path[:-1]), reader))
-            else:
-                findings.append(_explain(error, path, kind, _get(data, path)))
-            if not _mend(data, path, kind, error):
+            findings.append(_explained(error, path, missing, data, reader))
+            if not _mend(data, path, type_at(reader.written, path), error):
                 break
     return findings, None
+
+
+def _is_large(data: Any) -> bool:
+    """Whether there is more in it than is copied, and read again for each mistake."""
+    number, left = 0, [data]
+    while left and number <= _MANY_VALUES:
+        here = left.pop()
+        number += len(here)
+        left += [each for each in (here.values() if isinstance(here, dict) else here) if isinstance(each, _PARTS)]
+    return number > _MANY_VALUES
+
+
+def _first(data: Any, reader: Reader) -> Finding:
+    try:
+        reader.convert(data)
+    except msgspec.ValidationError as error:
+        return _explained(error, *_locate(error, data, reader), data, reader)
+    raise AssertionError("nothing is wrong with it")
 
 
 # Where
@@ -96,18 +117,20 @@ def _resolve(text: str, data: Any, reader: Reader, message: str) -> Path:
 
 
 def _failing_key(data: Any, path: Path, reader: Reader, message: str) -> str:
-    """The key at which msgspec stopped: it goes in order, so the shortest beginning that fails ends with it."""
+    """The key at which msgspec stopped: it goes in order, so it is in the first half of those left where that fails."""
     items = list(_get(data, path).items())
 
-    def fails(length: int) -> bool:
+    def fails(some: list[tuple[Any, Any]]) -> bool:
         try:
-            reader.convert(_replaced(data, path, dict(items[:length])))
+            reader.convert(_replaced(data, path, dict(some)))
         except msgspec.ValidationError as error:
             return str(error) == message
         return False
 
-    length = bisect_left(range(len(items) + 1), True, key=fails)
-    return str(items[min(length, len(items)) - 1][0])
+    while len(items) > 1:
+        first, second = items[: len(items) // 2], items[len(items) // 2 :]
+        items = first if fails(first) else second
+    return str(items[0][0])
 
 
 def _replaced(data: Any, path: Path, value: Any) -> Any:
@@ -129,6 +152,13 @@ def _get(data: Any, path: Path) -> Any:
 
 
 # What, and what instead
+
+
+def _explained(error: msgspec.ValidationError, path: Path, missing: bool, data: Any, reader: Reader) -> Finding:
+    kind = type_at(reader.written, path)
+    if missing:
+        return _explain_missing(path, kind, _get(data, path[:-1]), reader)
+    return _explain(error, path, kind, _get(data, path))
 
 
 def _place(path: Path) -> str:

@@ -32,6 +32,7 @@ from reprieve.manifests.problems import Finding, Origin, Problem, Severity, Stag
 from reprieve.manifests.reading import Reading, told
 from reprieve.manifests.resource import group_of
 from reprieve.manifests.yaml_reader import SyntaxProblem, read_yaml
+from reprieve.model.patience import go_on
 
 
 def load(paths: Iterable[str], *, strict: bool = False) -> Loaded:
@@ -94,6 +95,7 @@ class _Loader:
 
     def read(self, documents: Iterable[Document]) -> Loaded:
         for document in documents:
+            go_on()
             self.loaded.documents += 1
             if document.kept is not None:
                 self.loaded.sources.keep(document.origin.file, document.kept)

@@ -12,7 +12,7 @@ from reprieve.model.names import shown
 Severity = Literal["error", "warning"]
 Stage = Literal["read", "admission", "strict"]
 _LONGEST = 60
-_LONGEST_WORD = 200
+_LONGEST_WORD = 80
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -119,8 +119,8 @@ def did_you_mean(value: object, options: Iterable[str]) -> str:
 
 
 def nearest(value: str, options: Iterable[str]) -> str:
-    known = {option.lower(): option for option in options if option}
     # Long text is no misspelt word, and comparing it takes long.
+    known = {option.lower(): option for option in options if 0 < len(option) <= _LONGEST_WORD}
     close = difflib.get_close_matches(value.lower(), known, n=1, cutoff=0.75) if len(value) <= _LONGEST_WORD else []
     return known[close[0]] if close else ""
 

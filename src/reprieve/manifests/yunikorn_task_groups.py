@@ -24,6 +24,8 @@ PLACEHOLDER = "yunikorn.apache.org/placeholder"
 ANNOTATIONS = (TASK_GROUPS, TASK_GROUP_NAME, PARAMETERS)
 DEFAULT_TIMEOUT_SECONDS = 900
 TIMEOUT, STYLE = "placeholderTimeoutInSeconds", "gangSchedulingStyle"
+MOST_LETTERS, MOST_GROUPS = 128 * 1024, 1_000
+"""In one annotation: each group is read as a pod, whenever somebody asks."""
 Style = Literal["Soft", "Hard"]
 STYLES: tuple[Style, ...] = ("Soft", "Hard")
 _POD = Reader("v1", "Pod", Pod)
@@ -67,6 +69,8 @@ class BadTaskGroups(ValueError):
 @remembered(4096, largest=16_000)
 def read_task_groups(text: str) -> tuple[TaskGroup, ...]:
     """The task groups of an annotation; raises `BadTaskGroups`."""
+    if len(text) > MOST_LETTERS:
+        raise BadTaskGroups("", f"it has {len(text)} letters; at most {MOST_LETTERS} are read")
     try:
         groups = msgspec.json.decode(text, type=tuple[TaskGroup, ...])
     except msgspec.MsgspecError as error:
@@ -74,9 +78,13 @@ def read_task_groups(text: str) -> tuple[TaskGroup, ...]:
         raise BadTaskGroups(place.strip("`"), problem) from None
     if not groups:
         raise BadTaskGroups("$", "there is no task group in it")
+    if len(groups) > MOST_GROUPS:
+        raise BadTaskGroups("", f"there are {len(groups)} task groups in it; at most {MOST_GROUPS} are read")
+    names: set[str] = set()
     for number, group in enumerate(groups):
-        if any(other.name == group.name for other in groups[:number]):
+        if group.name in names:
             raise BadTaskGroups(f"$[{number}].name", f'"{group.name}" is there twice')
+        names.add(group.name)
         try:
             read_pod({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": group.spec})
         except (msgspec.MsgspecError, QuantityError) as error:

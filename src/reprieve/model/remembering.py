@@ -26,7 +26,7 @@ def remembered(
 
     def remembering(function: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
         def checked(*given: _Given.args, **named: _Given.kwargs) -> _Answer:
-            if _size(given) + _size(named) > largest:  # looked at only where no answer is kept yet
+            if _size(given) + (_size(named) if named else 0) > largest:  # looked at only where no answer is kept yet
                 raise _TooLarge
             return function(*given, **named)
 
@@ -74,10 +74,10 @@ def looked_up(most: int, *, largest: int = 1_000) -> Callable[[Callable[[_One], 
 def _size(value: Any) -> int:
     if isinstance(value, str):
         return len(value)
-    if isinstance(value, Mapping):
-        return sum(_size(key) + 1 for key in value)
     if isinstance(value, tuple):
-        return sum(map(_size, value)) + len(value)
+        return len(value) + sum([len(each) if isinstance(each, str) else _size(each) for each in value])
+    if isinstance(value, int):
+        return value.bit_length()
     if isinstance(value, Decimal):
         return len(value.as_tuple().digits)
-    return value.bit_length() if isinstance(value, int) else 1
+    return sum(_size(key) + 1 for key in value) if isinstance(value, Mapping) else 1

@@ -301,6 +301,8 @@ NOTHING = Resources()
 # Lists of texts only: a key that holds True must not be taken for one that holds 1.
 _TEXTS: dict[tuple[tuple[str, str], ...], Resources] = {}
 _MOST_TEXTS = 65536
+_LONGEST = 32
+"""Amounts in a list that is kept."""
 
 
 def _parse_new(items: tuple[tuple[str, Any], ...]) -> Resources:
@@ -308,7 +310,7 @@ def _parse_new(items: tuple[tuple[str, Any], ...]) -> Resources:
         if isinstance(value, (bool, list, dict)):
             raise QuantityError(value, "not a quantity", _FORMS, name)
     parsed = _parse_resources(items)
-    if all(isinstance(value, str) for _, value in items):
+    if len(items) <= _LONGEST and all(isinstance(value, str) for _, value in items):
         if len(_TEXTS) >= _MOST_TEXTS:
             _TEXTS.clear()
         _TEXTS[items] = parsed

@@ -36,6 +36,7 @@ from reprieve.scheduler.shadow import Observer
 from reprieve.scheduler.witness import Witness
 from reprieve.scheduler.writes import Writes
 from reprieve.stores.errors import Conflict, NotFound, StoreError, TooManyRequests
+from reprieve.stores.portions import Portions
 from reprieve.stores.protocol import Store
 from reprieve.world import World, microseconds
 
@@ -181,9 +182,10 @@ class Scheduler:
             self._observer.settle()
         await self._witness.take(changes)
         await self._reactions.take(changes)
-        while len(changes) > _FREED:
-            del changes[-_FREED:]  # what was there before is held by nobody else: all at once, that takes long
-            await asyncio.sleep(0)
+        portions = Portions(_FREED)
+        while changes:  # what was there before is held by nobody else: all at once, that takes long
+            if portions.full(changes.pop().record):
+                await asyncio.sleep(0)
 
     async def _work(self, unit: str) -> None:
         lane = self._lane_of[kind_of(unit)]

@@ -20,6 +20,7 @@ from reprieve.scheduler.kept_changes import KeptChanges
 from reprieve.scheduler.lanes import Helps, Lane
 from reprieve.scheduler.mirror import Seen
 from reprieve.scheduler.scheduling_queue import SchedulingQueue
+from reprieve.stores.portions import Portions
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +46,8 @@ class Reactions:
 
     async def take(self, changes: list[Seen]) -> None:
         for lane, kept in self._lanes:
-            for number, change in enumerate((*kept.due(), *changes), 1):
+            portions = Portions(_AT_A_TIME)
+            for change in (*kept.due(), *changes):
                 seen = kept.with_earlier(change)
                 try:
                     await lane.react(seen)
@@ -53,7 +55,7 @@ class Reactions:
                     kept.failed(seen)
                 else:
                     kept.taken(seen)
-                if number % _AT_A_TIME == 0:
+                if portions.full(seen.record):
                     await asyncio.sleep(0)
         for lane, _ in self._lanes:
             _guarded(lane, lane.settle, None)

@@ -30,6 +30,7 @@ from reprieve.model.names import unit_name
 from reprieve.policies.queue.pods import application_of
 from reprieve.scheduler.history import History, Step
 from reprieve.scheduler.mirror import Seen
+from reprieve.stores.portions import Portions
 from reprieve.stores.records import Record
 from reprieve.texts import events as texts
 
@@ -47,10 +48,11 @@ class Witness:
         self._began = False
 
     async def take(self, changes: list[Seen]) -> None:
-        for number, seen in enumerate(changes, 1):
+        portions = Portions(_AT_A_TIME)
+        for seen in changes:
             if seen.resource in _KNOWN:
                 self._see(seen)
-            if number % _AT_A_TIME == 0:
+            if portions.full(seen.record):
                 await asyncio.sleep(0)  # at the start everything is new
         if not self._began:
             self._began = True

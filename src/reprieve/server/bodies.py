@@ -21,11 +21,19 @@ LIMIT = 3 * 1024 * 1024
 _DRAINED = 8 * LIMIT
 BODY_SECONDS = 60.0
 """Within which a body arrives."""
-_LONG = 16 * 1024
-"""Bytes of YAML that are read at once."""
-MOST_PARTS, MOST_PATCHED = 40_000, 15_000
-"""Objects and lists in the body of a request, and in a patch: more than are kept of one object. Each is looked at."""
-_MOST_VALUES = LIMIT // 4
+_LONG_YAML, _LONG_JSON = 16 * 1024, 512 * 1024
+"""Bytes that are read at once."""
+
+
+class Most(NamedTuple):
+    """How much there may be in a body: objects and lists, and values of all kinds. Each is looked at."""
+
+    parts: int
+    values: int
+
+
+WRITTEN, PATCHED = Most(40_000, 200_000), Most(15_000, 40_000)
+"""In the body of a request, and in a patch: more than is kept of one object."""
 _MOST_AT_ONCE = 128 * 1024 * 1024
 """Bytes of all bodies that are being read."""
 _MOST_DOCUMENTS = 1_000
@@ -95,46 +103,57 @@ def _from_page(request: AnyRequest) -> bool:
     return sends and ("origin" in request.headers or "sec-fetch-site" in request.headers)
 
 
-async def decode(content: bytes, declared: str, most: int = MOST_PARTS) -> Any:
-    """Plain data, of so many parts at most; raises `BadRequest` where it is none. Long YAML is read in a thread."""
-    if "yaml" in declared and len(content) > _LONG:
-        _Arriving.add(len(content))
-        try:
-            _Arriving.check()
-            return await in_thread(_decode, content, declared, most)
-        finally:
-            _Arriving.add(-len(content))
-    return _decode(content, declared, most)
+async def decode(content: bytes, declared: str, most: Most = WRITTEN) -> Any:
+    """Plain data, with so much in it at most; raises `BadRequest` where it is none. Long ones are read in a thread."""
+    if len(content) <= (_LONG_YAML if "yaml" in declared else _LONG_JSON):
+        return _decode(content, declared, most)
+    _Arriving.add(len(content))
+    try:
+        _Arriving.check()
+        return await in_thread(_decode, content, declared, most)
+    finally:
+        _Arriving.add(-len(content))
 
 
-def _decode(content: bytes, declared: str, most: int) -> Any:
+def _decode(content: bytes, declared: str, most: Most) -> Any:
     if not content.strip():
         raise BadRequest(texts.EMPTY_BODY)
     try:
-        data = _yaml(content) if "yaml" in declared else msgspec.json.decode(content)
+        return _yaml(content, most) if "yaml" in declared else _json(content, most)
     except RecursionError as error:
         raise BadRequest(texts.TOO_DEEP) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequest(texts.malformed("not UTF-8 text" if "yaml" in declared else str(error))) from error
-    # In YAML an alias stands for many; in JSON there are no more parts than brackets, which are counted at once.
-    if "yaml" in declared or content.count(b"{") + content.count(b"[") > most:
-        _check_parts(data, most)
-    return data
 
 
-def _check_parts(data: Any, most: int) -> None:
-    number, left = 0, [data]
-    while left:
-        here = left.pop()
-        inner = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
-        found = [each for each in inner if isinstance(each, dict | list)]
-        number += len(found)
-        left += found
-        if number > most:
-            raise TooLarge(texts.too_many_parts(most))
+def _check(parts: int, values: int, most: Most) -> None:
+    if parts > most.parts:
+        raise TooLarge(texts.too_many_parts(most.parts))
+    if values > most.values:
+        raise TooLarge(texts.too_many_values(most.values))
 
 
-def _yaml(content: bytes) -> Any:
+def _json(content: bytes, most: Most) -> Any:
+    """Counted before anything is made of it: at first as if there were no brackets and commas in texts."""
+    parts, values = _counted(content)
+    if parts > most.parts or values > most.values:
+        msgspec.json.decode(content, type=msgspec.Raw)  # what cannot be read is told so, however much it is
+        _check(*_counted(_without_texts(content)), most)
+    return msgspec.json.decode(content)
+
+
+def _counted(content: bytes) -> tuple[int, int]:
+    """Each object and list begins with a bracket, and each value stands behind a bracket or a comma."""
+    parts = content.count(b"{") + content.count(b"[")
+    return parts, parts + content.count(b",") + 1
+
+
+def _without_texts(content: bytes) -> bytes:
+    unescaped = content.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(unescaped.split(b'"')[::2])
+
+
+def _yaml(content: bytes, most: Most) -> Any:
     """The only document; nobody reads on behind a second one."""
     found = list(islice((each for each in islice(read_yaml(content.decode()), _MOST_DOCUMENTS) if each is not None), 2))
     for document in found:
@@ -142,22 +161,19 @@ def _yaml(content: bytes) -> Any:
             raise BadRequest(texts.malformed(document.message))
     if len(found) != 1:
         raise BadRequest(texts.not_an_object("one YAML document"))
-    if unfolded(found[0], _MOST_VALUES) > _MOST_VALUES:
-        raise TooLarge(texts.too_large(LIMIT))
+    _check_unfolded(found[0], most)
     return _without_decimals(found[0])
 
 
-def unfolded(data: Any, most: int) -> int:
-    """How many values there are, each place where an alias stands counted; no more than a few beyond `most`."""
-    number, left = 0, [data]
-    while left and number <= most:
+def _check_unfolded(data: Any, most: Most) -> None:
+    """Each place where an alias stands is counted."""
+    parts, values, left = 0, 1, [data]
+    while left:
         here = left.pop()
-        number += 1
-        if isinstance(here, dict):
-            left.extend(here.values())
-        elif isinstance(here, list):
-            left.extend(here)
-    return number
+        inner = list(here.values()) if isinstance(here, dict) else here if isinstance(here, list) else []
+        parts, values = parts + isinstance(here, dict | list), values + len(inner)
+        _check(parts, values, most)
+        left += [each for each in inner if isinstance(each, dict | list)]
 
 
 def _without_decimals(data: Any) -> Any:
@@ -169,10 +185,10 @@ def _without_decimals(data: Any) -> Any:
     return float(data) if isinstance(data, Decimal) else data
 
 
-async def read_object(request: AnyRequest, *, optional: bool = False, most: int = MOST_PARTS) -> dict[str, Any]:
+async def read_object(request: AnyRequest, *, optional: bool = False) -> dict[str, Any]:
     """An object, of whatever kind; `optional`: an empty body is an empty object."""
     sent = await read_sent(request)
-    return {} if optional and not sent.content.strip() else as_object(await decode(*sent, most))
+    return {} if optional and not sent.content.strip() else as_object(await decode(*sent))
 
 
 class Sent(NamedTuple):

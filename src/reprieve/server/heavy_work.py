@@ -1,18 +1,20 @@
 """Work for a request that takes longer than a moment: in a thread, while the loop goes on; a few at a time.
 
 1. The threads share one interpreter with the loop, which has to wait for each of them whenever it wakes: there are few.
-2. What ends soon, whatever was asked, does not wait for plans, which may take as long as they like.
+2. What ends soon, whatever was asked, does not wait for plans, which may take a minute.
 3. Who waits holds what was sent: when too many do, others are told to come again.
 """
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import ParamSpec, TypeVar
 
+from reprieve.model.patience import patient_until
 from reprieve.stores.errors import TooManyRequests
 from reprieve.texts import server as texts
 
@@ -56,15 +58,18 @@ async def in_thread(work: Callable[_Given, _Made], *given: _Given.args, **named:
     return await asyncio.get_running_loop().run_in_executor(_threads(), lambda: work(*given, **named))
 
 
-async def planned(work: Callable[[], _Made]) -> _Made:
-    """The same for what may take long, in a thread for which the end of the process does not wait."""
+async def planned(work: Callable[[], _Made], seconds: float) -> _Made:
+    """The same for what may take long, in a thread for which the end of the process does not wait. It stops when so
+    many seconds have passed, with `OutOfPatience`, or when nobody waits for it any more."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[_Made] = loop.create_future()
+    end = time.monotonic() + seconds
 
     def run() -> None:
         made: Future[_Made] = Future()
         try:
-            made.set_result(work())
+            with patient_until(lambda: answer.cancelled() or time.monotonic() > end):
+                made.set_result(work())
         except BaseException as error:
             made.set_exception(error)
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more

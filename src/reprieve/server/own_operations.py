@@ -11,6 +11,7 @@ from reprieve.server.bodies import OBJECT_TYPES
 from reprieve.server.operations import TEXT, content, in_path, in_query, responses
 from reprieve.server.own import MOST
 from reprieve.server.schemas import Schema, reference, schemas_of
+from reprieve.server.what_if import LONGEST
 
 _UNIT_DESCRIPTION = "A unit as plans write it: KIND/NAMESPACE/NAME, or KIND//NAME where there is no namespace."
 _OBJECT: Schema = {"type": "object"}
@@ -165,7 +166,12 @@ _FIELD_VALIDATION = _query(
     {"type": "string", "enum": ["Ignore", "Warn", "Strict"]},
     "Ignore: unknown fields are not told of.",
 )
-_PLANNED = responses((*_USUAL, 413, 415, 422), {200: reference("Plan")})
+_PLANNED = responses((*_USUAL, 413, 415, 422, 504), {200: reference("Plan")})
+_PATIENCE = _query(
+    "timeoutSeconds",
+    {"type": "integer", "minimum": 1, "maximum": LONGEST},
+    f"How long it may take; else {LONGEST}.",
+)
 _FOUND = (*_USUAL, 404, 503)
 
 
@@ -195,10 +201,10 @@ OWN_PATHS: dict[str, Any] = {
         {"200": {"description": "All of them.", "content": content(TEXT, "text/plain")}, **responses(_USUAL, {})},
     ),
     "/plan": {
-        **_get("planNow", "What would be decided now.", _PLANNED, _FOR, _NOW),
+        **_get("planNow", "What would be decided now.", _PLANNED, _FOR, _NOW, _PATIENCE),
         "post": {
             "operationId": "planWhatIf",
-            "parameters": [_FIELD_VALIDATION],
+            "parameters": [_FIELD_VALIDATION, _PATIENCE],
             "tags": ["reprieve"],
             "summary": "What would be decided if these objects were there too. Nothing is changed.",
             "requestBody": {"required": False, "content": content(reference("Question"), *OBJECT_TYPES)},
@@ -208,10 +214,11 @@ OWN_PATHS: dict[str, Any] = {
     "/compare": {
         "post": {
             "operationId": "compareWhatIf",
+            "parameters": [_PATIENCE],
             "tags": ["reprieve"],
             "summary": "What would be different with a change. Nothing is changed.",
             "requestBody": {"required": True, "content": content(reference("Change"), *OBJECT_TYPES)},
-            "responses": responses((*_USUAL, 413, 415, 422), {200: reference("Comparison")}),
+            "responses": responses((*_USUAL, 413, 415, 422, 504), {200: reference("Comparison")}),
         },
     },
     "/explain/{kind}/{namespace}/{name}": _get(

@@ -17,6 +17,7 @@ from reprieve.server.reading import list_metadata, raw_list, selected, shown
 from reprieve.server.requests import Call
 from reprieve.stores.api.patches import MEDIA_TYPES, patch_type
 from reprieve.stores.errors import BadRequest, NotFound
+from reprieve.stores.portions import Portions
 from reprieve.stores.protocol import PatchType, Propagation, Store
 from reprieve.stores.records import Record
 from reprieve.texts import server as texts
@@ -64,7 +65,7 @@ async def patch(call: Call) -> Response:
 async def _read_patch(call: Call) -> tuple[PatchType, Any]:
     declared = bodies.media_type(call.request, tuple(MEDIA_TYPES))
     kind = patch_type(declared)
-    patch = await bodies.decode(await bodies.read_body(call.request), declared, bodies.MOST_PATCHED)
+    patch = await bodies.decode(await bodies.read_body(call.request), declared, bodies.PATCHED)
     if kind != "apply":
         return kind, patch
     if not call.query.text("fieldManager"):
@@ -106,8 +107,9 @@ async def delete_collection(call: Call) -> Response:
     options = await read_delete_options(call)
     listing = await selected(call)
     deleted: list[Record] = []
-    for number, record in enumerate(listing.records, 1):
-        if number % _AT_A_TIME == 0:
+    portions = Portions(_AT_A_TIME)
+    for record in listing.records:
+        if portions.full(record):
             await asyncio.sleep(0)
         try:
             deleted.append(await options.delete(record.resource, record.name, record.namespace, record.uid))

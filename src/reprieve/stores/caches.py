@@ -8,6 +8,7 @@ from typing import Any
 from reprieve.manifests.resource import Resource
 from reprieve.stores.assumed import Arrived, Assumption, shown
 from reprieve.stores.errors import Expired
+from reprieve.stores.portions import Portions
 from reprieve.stores.protocol import Store, Watch
 from reprieve.stores.records import Record, WatchEvent
 
@@ -82,11 +83,12 @@ class Cache:
                 await self._begin(store, signal)
             assert self._watch is not None  # noqa: S101
             while events := self._watch.take():  # taken once more when there were some: only then does it say it failed
-                for begin in range(0, len(events), AT_A_TIME):
-                    if begin:
+                portions = Portions(AT_A_TIME)
+                for number, event in enumerate(events, 1):
+                    self._behind = number < len(events)
+                    self._take((event,))
+                    if self._behind and portions.full(event.record):
                         await asyncio.sleep(0)
-                    self._behind = len(events) > begin + AT_A_TIME
-                    self._take(events[begin : begin + AT_A_TIME])
         except Expired:
             self.stop()
             self._version = None
@@ -210,9 +212,10 @@ class Cache:
                 self._set(key, None)
         if self._gone:
             self._gone &= {record.uid for record in records}
-        for number, record in enumerate(records, 1):
+        portions = Portions(AT_A_TIME)
+        for record in records:
             self.put(record)
-            if number % AT_A_TIME == 0:
+            if portions.full(record):
                 await asyncio.sleep(0)
 
     def _see(self, record: Record, *, deleted: bool) -> None:

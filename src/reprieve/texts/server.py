@@ -67,6 +67,14 @@ def too_many_parts(most: int) -> str:
     return f"the body has too many objects and lists in it: at most {most} are read"
 
 
+def planned_too_long(seconds: int) -> str:
+    return f"it was not worked out within {seconds} s: ask about one unit, or about less"
+
+
+def too_many_values(most: int) -> str:
+    return f"the body has too many values in it: at most {most} are read"
+
+
 def media_type(found: str, allowed: Iterable[str]) -> str:
     what = f"in an unknown format: '{found[:80]}'" if found else "sent without a Content-Type"
     wrong = f"the body of the request was {what}; accepted: {', '.join(allowed)}"

@@ -167,6 +167,12 @@ def test_too_many_operations() -> None:
         json_patch(DOCUMENT, operations)
 
 
+def test_too_many_steps() -> None:
+    operations = [{"op": "add", "path": "/a" * 100, "value": 1}] * (module.MOST_STEPS // 100 + 1)
+    with pytest.raises(TooLarge, match="at most 100000 steps; these have 100100"):
+        json_patch(DOCUMENT, operations)
+
+
 def test_copies_that_double_the_document_are_stopped() -> None:
     operations = [{"op": "copy", "from": "", "path": f"/copy{number}"} for number in range(100)]
     with pytest.raises(TooLarge, match="a JSON patch copies at most 3145728 bytes"):

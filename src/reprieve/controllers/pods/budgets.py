@@ -18,6 +18,7 @@ from reprieve.manifests.core import PodDisruptionBudgetSpec, desired_healthy
 from reprieve.manifests.kinds import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
 from reprieve.model.clock import Clock, moment_of
 from reprieve.model.conditions import set_condition
+from reprieve.stores.portions import Portions
 from reprieve.stores.protocol import Store
 from reprieve.stores.records import Record
 from reprieve.stores.writing import controller_of, is_leaving
@@ -71,12 +72,13 @@ class BudgetController(BaseController):
         pods: list[Record] = []
         ready: set[str] = set()
         within = self._pods.by("label", _narrowest(budget))
-        for begin in range(0, len(within), _AT_A_TIME):
-            if begin:
+        portions = Portions(_AT_A_TIME)
+        for pod in within:
+            if _covers(budget, pod):
+                pods.append(pod)
+                ready |= {pod.name} if is_ready(pod) and not is_leaving(pod) else set()
+            if portions.full(pod):
                 await asyncio.sleep(0)
-            some = [pod for pod in within[begin : begin + _AT_A_TIME] if _covers(budget, pod)]
-            pods += some
-            ready |= {pod.name for pod in some if is_ready(pod) and not is_leaving(pod)}
         return pods, ready
 
     def _write_status(

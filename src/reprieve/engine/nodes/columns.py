@@ -150,7 +150,7 @@ class NodeColumns:
     def depth(self) -> int:
         return int(self.occupied[: self.size].max(initial=0))
 
-    def free(self, rows: Ints | slice, nodes: Ints | slice | int) -> Ints:
+    def free(self, rows: Ints | slice | int, nodes: Ints | slice | int) -> Ints:
         """What is left on some nodes of some resources; those who are leaving still count as there."""
         return np.asarray(self.allocatable[rows, nodes] - self.used[rows, nodes])
 

@@ -26,6 +26,7 @@ from reprieve.manifests.admission import (
 from reprieve.manifests.admission.neighbours import Neighbours
 from reprieve.manifests.identity import LoadedObject
 from reprieve.manifests.problems import Finding, Problem
+from reprieve.model.patience import go_on
 
 __all__ = ["Neighbours", "admit", "admit_all"]
 
@@ -51,6 +52,7 @@ def admit_all(entries: list[LoadedObject], old: Iterable[LoadedObject] = (), *, 
     neighbours = Neighbours((*before.values(), *(entry.manifest for entry in entries)))
     problems: list[Problem] = []
     for entry in entries:
+        go_on()
         if findings := admit(entry, neighbours, before.get(entry.key) if before else None, new=new):
             problems += (
                 each.at(entry.origin, entry.unit, "admission").inside(entry.unit, entry.path) for each in findings

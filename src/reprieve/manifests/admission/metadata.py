@@ -27,15 +27,16 @@ def is_dns_name(name: str) -> bool:
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
 
 
-@looked_up(65536)
-def is_label_key(key: str) -> bool:
+def _fits_key(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
     return len(name) <= 63 and _NAME_PART.fullmatch(name) is not None and (not slash or is_dns_name(prefix))
 
 
-@looked_up(65536)
 def is_label_value(value: str) -> bool:
     return not value or (len(value) <= 63 and _NAME_PART.fullmatch(value) is not None)
+
+
+is_label_key = looked_up(65536)(_fits_key)
 
 
 def check_dns_label(path: str, name: str) -> Iterator[Finding]:
@@ -76,13 +77,13 @@ def check(manifest: Any) -> Iterator[Finding]:
 
 @looked_up(65536)
 def _is_annotation_key(key: str) -> bool:
-    return is_label_key(key.lower())
+    return _fits_key(key.lower())
 
 
 @looked_up(65536)
 def _is_label(label: tuple[str, str]) -> bool:
     key, value = label
-    return is_label_key(key) and is_label_value(value)
+    return _fits_key(key) and is_label_value(value)
 
 
 def check_labels(path: str, labels: dict[str, str]) -> Iterable[Finding]:

@@ -17,7 +17,14 @@ class Neighbours:
         """By kind, what nobody has asked for by name yet: no rule does so with pods."""
         for manifest in manifests:
             self._unnamed.setdefault(manifest.kind, []).append(manifest)
-        self._resolve_classes()
+        self._classes: PriorityClasses | None = None
+
+    @property
+    def classes(self) -> PriorityClasses:
+        """Put in order when somebody asks."""
+        if self._classes is None:
+            self._classes = PriorityClasses(self._of_kind("PriorityClass").values())
+        return self._classes
 
     def _of_kind(self, kind: str) -> dict[Key, Any]:
         named = self._by_kind.setdefault(kind, {})
@@ -25,26 +32,23 @@ class Neighbours:
             named |= {(each.namespace, each.name): each for each in self._unnamed.pop(kind)}
         return named
 
-    def _resolve_classes(self) -> None:
-        self.classes = PriorityClasses(self._of_kind("PriorityClass").values())
-
     def put(self, manifest: Any) -> None:
         """One more, or one that has changed."""
         self._of_kind(manifest.kind)[manifest.namespace, manifest.name] = manifest
         if manifest.kind == "PriorityClass":
-            self._resolve_classes()
+            self._classes = None
 
     def remove(self, manifest: Any) -> None:
         self._of_kind(manifest.kind).pop((manifest.namespace, manifest.name), None)
         if manifest.kind == "PriorityClass":
-            self._resolve_classes()
+            self._classes = None
 
     def beside(self, manifest: Any) -> "Neighbours":
         """What there would be with one more, or one changed: for the rules that look for it among the others."""
         with_it = Neighbours()
         with_it._by_kind = {kind: self._of_kind(kind) for kind in (*self._by_kind, *self._unnamed)}
         with_it._by_kind[manifest.kind] = dict(self._of_kind(manifest.kind))
-        with_it.classes = self.classes
+        with_it._classes = self._classes
         with_it.put(manifest)
         return with_it
 

@@ -30,6 +30,7 @@ from reprieve.scheduler.pods.evictions import PodEvictions, is_target
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
 from reprieve.stores.errors import Conflict, NotFound, TooManyRequests
+from reprieve.stores.portions import Portions
 from reprieve.stores.records import Record
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts
@@ -62,12 +63,13 @@ class ResumePods:
 
     async def _each(self, work: Callable[[Record], Awaitable[None]]) -> None:
         """One pod about which anything is odd must not hold up the others."""
-        for number, record in enumerate(self._mirror.all(PODS), 1):
+        portions = Portions(_AT_A_TIME)
+        for record in self._mirror.all(PODS):
             try:
                 await work(record)
             except (Conflict, NotFound, TooManyRequests) as refused:
                 _log.info("what was begun with %s is not finished: %s", record.unit, refused)
-            if number % _AT_A_TIME == 0:
+            if portions.full(record):
                 await asyncio.sleep(0)  # others on this loop have work, too
 
     # Holds

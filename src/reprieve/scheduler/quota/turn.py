@@ -35,8 +35,8 @@ _ACTING = ("Fits", "Preempt")
 _MOMENT = 0.001
 """Seconds: the same moment by two clocks differs by less."""
 _TELLING = 0.05
-"""Seconds for each who was told a new reason, until anybody is told another one: many may wait, and the numbers in their
-reasons change whenever one of them comes or goes."""
+"""Seconds for each who was told a new reason, until anybody is told another one: many may wait, and the numbers in
+their reasons change whenever one of them comes or goes."""
 
 
 class AdmitWorkloads:

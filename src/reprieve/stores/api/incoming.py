@@ -6,7 +6,7 @@ Metadata is divided in two: what users say (name, labels, annotations, finalizer
 
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,10 @@ _LARGE = 64 * 1024
 _MOST_CONTAINERS = 1_000
 _MOST_PARTS = 10_000
 """Objects and lists in a spec, however deep. Each is read, compared and looked up again and again."""
+_MOST_NAMES, _MOST_TOGETHER = 1_000, 20_000
+"""Names in one object of a spec, labels or resources say, and in all of them together: each is checked by itself."""
+_MOST_RESOURCES, _MOST_DIFFERENT = 5_000, 100
+"""What the containers of a pod ask for, counted for each of them, and once: each is a column of the table of nodes."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """What generated names end in: no vowels and no letters that look like digits, so that they spell nothing."""
 _SUFFIX = 5
@@ -63,8 +67,8 @@ def own_copy(resource: Resource, data: Mapping[str, Any]) -> Data:
     except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadRequest(f"not an object that can be written as JSON: {error}") from error
     typed = _typed(resource, copy)
+    _check_containers(typed)
     if len(raw) > _LARGE:
-        _check_containers(typed)
         _check_parts(typed.get("spec"))
         _check_metadata(typed.get("metadata"))
     return typed
@@ -78,19 +82,30 @@ def _check_metadata(metadata: Any) -> None:
 
 
 def _check_parts(spec: Any) -> None:
-    number, left = 0, [spec]
+    """What the spec itself names is not counted: what it has no field for is not read."""
+    parts = list(_parts(spec))
+    if len(parts) > _MOST_PARTS:
+        raise TooLarge(f"the spec has {len(parts)} objects and lists in it; at most {_MOST_PARTS} are kept")
+    names = [len(each) for each in parts if isinstance(each, dict)]
+    if max(names, default=0) > _MOST_NAMES:
+        raise TooLarge(f"an object in the spec has {max(names)} names; at most {_MOST_NAMES} are kept")
+    if sum(names) > _MOST_TOGETHER:
+        raise TooLarge(f"objects in the spec have {sum(names)} names together; at most {_MOST_TOGETHER} are kept")
+
+
+def _parts(data: Any) -> Iterator[Any]:
+    """The objects and lists in one, however deep."""
+    left = [data]
     while left:
         here = left.pop()
         inner = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
         found = [each for each in inner if isinstance(each, dict | list)]
-        number += len(found)
+        yield from found
         left += found
-    if number > _MOST_PARTS:
-        raise TooLarge(f"the spec has {number} objects and lists in it; at most {_MOST_PARTS} are kept")
 
 
 def _check_containers(data: Data) -> None:
-    """Of large objects: what agents write about containers has to fit, too, and is written again and again."""
+    """What agents write about containers has to fit, too, and is written again and again."""
     spec = data.get("spec")
     template = spec.get("template") if isinstance(spec, dict) else None
     inner = template.get("spec") if isinstance(template, dict) else None
@@ -98,6 +113,23 @@ def _check_containers(data: Data) -> None:
         containers = each.get("containers") if isinstance(each, dict) else None
         if isinstance(containers, list) and len(containers) > _MOST_CONTAINERS:
             raise TooLarge(f"a pod has {len(containers)} containers; at most {_MOST_CONTAINERS} containers are kept")
+        _check_resources(containers if isinstance(containers, list) else [])
+
+
+def _check_resources(containers: list[Any]) -> None:
+    amounts = [each for container in containers for each in _amounts_of(container)]
+    number, names = sum(map(len, amounts)), {name for each in amounts for name in each}
+    if number > _MOST_RESOURCES:
+        raise TooLarge(f"the containers of a pod name {number} resources; at most {_MOST_RESOURCES} are kept")
+    if len(names) > _MOST_DIFFERENT:
+        raise TooLarge(f"a pod names {len(names)} different resources; at most {_MOST_DIFFERENT} are kept")
+
+
+def _amounts_of(container: Any) -> list[Data]:
+    """What a container asks for, and its limits."""
+    said = container.get("resources") if isinstance(container, dict) else None
+    found = said.values() if isinstance(said, dict) else ()
+    return [each for each in found if isinstance(each, dict)]
 
 
 def _typed(resource: Resource, data: Any) -> Data:
@@ -173,7 +205,8 @@ def follow(resource: Resource, new: Data, old: Data) -> None:
 def _new_finalizers(metadata: Data, before: Data) -> list[Finding]:
     if "deletionTimestamp" not in before or not isinstance(metadata.get("finalizers", []), list):
         return []
-    added = [each for each in metadata.get("finalizers", []) if each not in before.get("finalizers", [])]
+    there = frozenset(before.get("finalizers", []))
+    added = [each for each in metadata.get("finalizers", []) if not isinstance(each, str) or each not in there]
     right = "the object is being deleted: finalizers can only be removed"
     return [Finding("$.metadata.finalizers", found(added[0]), right)] if added else []
 

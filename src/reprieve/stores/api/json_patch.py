@@ -17,8 +17,14 @@ MOST_OPERATIONS = 10_000
 MOST_COPIED = 3 * 1024 * 1024
 MOST_MOVED = 10_000_000
 """How many items of lists may move: those behind one that is put in or taken out, times the number of the operation."""
+MOST_STEPS = 100_000
+"""How many steps all pointers have together: each is taken apart, and followed."""
+# Operation by operation a JSON patch could make deeper data than anybody reads or writes.
+DEEPEST = 200
+TOO_DEEP = f"the patch makes the object nested too deeply; allowed: {DEEPEST} levels"
 _NEEDS = {"add": "value", "replace": "value", "test": "value", "remove": "", "move": "from", "copy": "from"}
 _LONGEST_INDEX = 10
+_PARTS = (dict, list)
 _MOST_NAMES = 100
 
 
@@ -54,6 +60,7 @@ def json_patch(document: Any, operations: Any) -> Any:
         raise BadPatch(f"{right}; this is {show(operations)}")
     if len(operations) > MOST_OPERATIONS:
         raise TooLarge(f"a JSON patch has at most {MOST_OPERATIONS} operations; this one has {len(operations)}")
+    _check_steps(operations)
     checked = [_checked(number, operation) for number, operation in enumerate(operations, 1)]
     # The document is a field of something, so that an operation on all of it is like any other.
     root = {"": copied(document)}
@@ -69,10 +76,12 @@ def json_patch(document: Any, operations: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """Plain JSON data that shares nothing with the original."""
+    """Plain JSON data that shares nothing with the original. Most of it is numbers and texts, which need no copy."""
     if isinstance(value, Mapping):
-        return {name: copied(inner) for name, inner in value.items()}
-    return [copied(inner) for inner in value] if isinstance(value, list) else value
+        return {name: copied(inner) if isinstance(inner, _PARTS) else inner for name, inner in value.items()}
+    if isinstance(value, list):
+        return [copied(inner) if isinstance(inner, _PARTS) else inner for inner in value]
+    return value
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -85,6 +94,15 @@ def equal(left: Any, right: Any) -> bool:
 
 
 # Reading operations
+
+
+def _check_steps(operations: list[Any]) -> None:
+    said = [each.get(name) for each in operations if isinstance(each, Mapping) for name in ("path", "from")]
+    steps = [pointer.count("/") for pointer in said if isinstance(pointer, str)]
+    if max(steps, default=0) > DEEPEST:
+        raise BadPatch(TOO_DEEP)
+    if sum(steps) > MOST_STEPS:
+        raise TooLarge(f"the pointers of a JSON patch have at most {MOST_STEPS} steps; these have {sum(steps)}")
 
 
 def _checked(number: int, operation: Any) -> Operation:

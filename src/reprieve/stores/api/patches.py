@@ -10,7 +10,7 @@ from typing import Any
 from reprieve.manifests.diagnosis import drop_nulls
 from reprieve.manifests.problems import one_of, show
 from reprieve.manifests.resource import Resource
-from reprieve.stores.api.json_patch import BadPatch, PatchFailed, json_patch
+from reprieve.stores.api.json_patch import DEEPEST, TOO_DEEP, BadPatch, PatchFailed, json_patch
 from reprieve.stores.api.strategic import strategic_merge
 from reprieve.stores.errors import UnsupportedMediaType
 from reprieve.stores.protocol import PatchType
@@ -21,9 +21,6 @@ MEDIA_TYPES: dict[str, PatchType] = {
     "application/strategic-merge-patch+json": "strategic",
     "application/apply-patch+yaml": "apply",
 }
-# Operation by operation a JSON patch could make deeper data than anybody reads or writes.
-DEEPEST = 200
-_TOO_DEEP = f"the patch makes the object nested too deeply; allowed: {DEEPEST} levels"
 
 
 class UnsupportedPatch(UnsupportedMediaType):
@@ -55,7 +52,7 @@ def apply_patch(document: Mapping[str, Any] | None, patch: Any, kind: PatchType,
     try:
         return _patched(document or {}, patch, kind, resource)
     except RecursionError:
-        raise BadPatch(_TOO_DEEP) from None
+        raise BadPatch(TOO_DEEP) from None
 
 
 def _patched(document: Mapping[str, Any], patch: Any, kind: PatchType, resource: Resource) -> dict[str, Any]:
@@ -79,7 +76,7 @@ def _still_an_object(patched: Any) -> dict[str, Any]:
         level = [inner for value in level for inner in _inside(value)]
         if not level:
             return patched
-    raise BadPatch(_TOO_DEEP)
+    raise BadPatch(TOO_DEEP)
 
 
 def _inside(value: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from reprieve.manifests.resource import Resource
 from reprieve.manifests.resource_quotas import ENDED, Amounts, ResourceQuotaSpec, is_scoped, selects, unsaid, usage
 from reprieve.model.resources import Quantity
 from reprieve.stores.errors import forbidden
+from reprieve.stores.portions import Portions
 from reprieve.stores.records import Record, WatchEvent
 from reprieve.texts import stores as texts
 
@@ -56,8 +57,12 @@ class _Quota:
             self._count_some()
 
     def _count_some(self) -> None:
-        for _ in range(min(_AT_A_TIME, len(self._uncounted))):
-            self.follow(self._uncounted.popitem()[1])
+        portions = Portions(_AT_A_TIME)
+        while not self.complete:
+            _, pod = self._uncounted.popitem()
+            self.follow(pod)
+            if portions.full(pod):
+                return
 
     def follow(self, pod: Record, *, gone: bool = False) -> None:
         """A pod is there, has changed, or has gone."""
@@ -150,14 +155,14 @@ async def used_of(spec: ResourceQuotaSpec, records_of: Callable[[Resource], Sequ
     """What is used of all that a quota limits, as its status says it. Between some pods and the next others on this
     loop go on."""
     totals: Amounts = {}
-    everybody, pods = records_of(PODS), []
-    for begin in range(0, len(everybody), _AT_A_TIME):
-        some = [pod for pod in everybody[begin : begin + _AT_A_TIME] if selects(spec, pod.manifest)]
-        for pod in some:
+    pods, portions = [], Portions(_AT_A_TIME)
+    for pod in records_of(PODS):
+        if selects(spec, pod.manifest):
+            pods.append(pod)
             for name, amount in usage(pod.manifest).items() if pod.manifest.status.phase not in ENDED else ():
                 totals[name] = totals.get(name, 0) + amount
-        pods += some
-        await asyncio.sleep(0)
+        if portions.full(pod):
+            await asyncio.sleep(0)
     for resource in RESOURCES.values():
         if counted_as(resource) in spec.hard:
             there = pods if resource is PODS else () if is_scoped(spec) else records_of(resource)

@@ -17,10 +17,13 @@ from typing import Any
 from reprieve.manifests.problems import join_path, one_of, show
 from reprieve.manifests.resource import SET, Field, Fields, Resource
 from reprieve.stores.api.json_patch import BadPatch
+from reprieve.stores.errors import TooLarge
 
 _DIRECTIVE, _RETAIN = "$patch", "$retainKeys"
 _ORDER, _REMOVE = "$setElementOrder/", "$deleteFromPrimitiveList/"
 _DIRECTIVES = ("replace", "delete", "merge")
+MOST_MERGED = 10_000
+"""Items of one list that are merged, and of its order: each is looked up again and again."""
 # Tells items apart by type too: the port 1 is not the port "1".
 Identity = tuple[str, Any]
 Path = tuple[str, ...]
@@ -127,6 +130,10 @@ def _list(
     key = _key(field, order)
     if key is None or any(_replaces(item) for item in patch or ()):
         return current if patch is None else [_cleaned(item, field, path) for item in patch if not _replaces(item)]
+    if (number := len(patch or ()) + len(order)) > MOST_MERGED:
+        raise TooLarge(
+            f"{_written(path)}: has {number} items, with those of its order; at most {MOST_MERGED} are merged"
+        )
     items = _Items(key, field, path)
     return items.ordered(current, items.merged(current, patch or []), patch or [], order)
 

@@ -96,7 +96,8 @@ class Running:
         def address() -> str:
             assert self.process.poll() is None, self.errors.read_text()
             file = self.directory / "server.json"
-            return str(json.loads(file.read_text())["url"]) if file.exists() else ""
+            left = json.loads(file.read_text()) if file.exists() else {}
+            return str(left["url"]) if left.get("pid") == self.process.pid else ""  # not of one that was killed there
 
         return str(until(address))
 

@@ -17,6 +17,7 @@ import msgspec
 from reprieve.engine.plan import Plan
 from reprieve.manifests.kinds import BINDINGS, CLUSTER_BINDINGS, EVENTS, PODS, RESOURCES
 from reprieve.manifests.loading import load_objects
+from reprieve.manifests.yunikorn import APPLICATION
 from reprieve.model.names import kind_of
 from reprieve.planning.planner import Planner
 from reprieve.planning.result import Decision
@@ -104,7 +105,7 @@ class Judge:
                 continue  # a plan makes what the detector has not made yet: nobody can be overtaken before it is there
             other = self._planner().single(unit).decisions[0]
             same = planner.policies.ledger_of(other.policy) == planner.policies.ledger_of(plan.policy)
-            if other.outcome == "Fits" and same:
+            if other.outcome == "Fits" and same and not self._is_refused(unit):
                 self.faults.append(f"{plan.preemptor} overtakes {unit}: {other.message}")
 
     def _planner(self) -> Planner:
@@ -138,6 +139,7 @@ class Judge:
             f"{made.preemptor} sleeps: {made.outcome}: {made.message}"
             for made in decisions
             if _acts(made, leaving)
+            and not self._is_refused(made.preemptor)
             and (made.preemptor.startswith("Queue/") or _acts(self._alone(made.preemptor), leaving))
         ]
 
@@ -145,6 +147,10 @@ class Judge:
         """What is decided for a unit as things are: in a cycle, whoever is counted on to leave has left."""
         made: Decision = self._planner().single(unit).decisions[0]
         return made
+
+    def _is_refused(self, unit: str) -> bool:
+        """Whether the store has not taken an application's placeholders, for a ResourceQuota: that has a back-off."""
+        return kind_of(unit) == APPLICATION and self._plane.plane.scheduler.queue.part(unit) == "backOff"
 
     def _leaving(self) -> set[str]:
         """Pods that leave already: whoever counts on them waits for them, and has nothing else to do."""

@@ -24,6 +24,11 @@ def budget_refuses(unit: str, answer: str) -> str:
     return f"{unit} waits: a PodDisruptionBudget keeps a pod that would have to make way. {answer}"
 
 
+def placeholder_refused(unit: str, answer: str) -> str:
+    """The server's answer to a placeholder, as it gave it."""
+    return f"{unit} waits: a placeholder for one of its task groups cannot be made. {answer}"
+
+
 def place_taken(node: str) -> str:
     return f"the place on {node} that was meant for it is taken by another pod: it is scheduled anew"
 

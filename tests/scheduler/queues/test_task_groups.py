@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reprieve.manifests.kinds import PODS
+from reprieve.manifests.kinds import PODS, RESOURCE_QUOTAS
 from reprieve.stores.records import Record
 from tests.builders.queues import queues, tree
 from tests.generators.task_groups import PARAMETERS, member, task_groups
@@ -59,6 +59,28 @@ def test_a_job_starts_when_there_is_room_for_all_members_and_not_before() -> Non
         assert await _placeholders(plane) == []
         assert judge.faults == []
         assert judge.asked > 0
+
+    live(story)
+
+
+def test_placeholders_that_a_quota_forbids_are_told_of_and_made_when_there_is_more() -> None:
+    async def story(plane: Plane) -> None:
+        await _cluster(plane, 3)
+        quota = {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "2"}}}
+        await plane.apply({"apiVersion": "v1", "kind": "ResourceQuota", **quota})
+        await plane.apply(pod("driver", **_gang("driver", SPARK)))
+        await plane.passes(5)
+        assert await plane.where("driver") == ""
+        told = condition(await plane.record("driver"), "PodScheduled")["message"]
+        assert told.startswith(
+            "Application/default/gang waits: a placeholder for one of its task groups cannot be made"
+        )
+        assert "exceeded quota: few" in told
+        assert await plane.events("FailedScheduling", "driver") == [told]
+        await plane.change(RESOURCE_QUOTAS, "few", {"spec": {"hard": {"pods": "3"}}})
+        await plane.passes(15)
+        assert await plane.where("driver") == "n1"
+        assert len(await _placeholders(plane)) == 2
 
     live(story)
 

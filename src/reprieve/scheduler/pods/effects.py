@@ -199,8 +199,8 @@ class PodEffects:
             if changed is not None and facts is pods[0]:
                 await self._context.event(changed, "Warning", "FailedScheduling", plan.message, decision=decision)
 
-    async def refused_by_budget(self, pods: Sequence[PodFacts], message: str, decision: int) -> None:
-        """Say that a unit waits because a budget does not let its victims go now."""
+    async def say_refused(self, pods: Sequence[PodFacts], message: str, decision: int) -> None:
+        """Say that a unit waits because the server does not take now what was decided for it."""
         for facts in pods:
             record = self._pods.record(facts)
             changed = await self._say_unscheduled(record, message) if record is not None else None

@@ -32,7 +32,7 @@ from reprieve.scheduler.pods.effects import PodEffects
 from reprieve.scheduler.pods.evictions import NeedNotLeave, PodEvictions
 from reprieve.scheduler.pods.pending import PendingUnits
 from reprieve.scheduler.pods.room import NodeRoom
-from reprieve.stores.errors import Conflict, TooManyRequests
+from reprieve.stores.errors import Conflict, Forbidden, TooManyRequests
 from reprieve.texts import events as loop
 from reprieve.world import PodFacts, microseconds
 
@@ -153,7 +153,7 @@ class PlacePods:
 
     async def _commit(self, unit: str, waiting: Preemptor, plan: Plan, number: int) -> None:
         if isinstance(waiting.facts, Application) and plan.placement and waiting.facts.missing:
-            return await self._make_placeholders(unit, waiting.facts, plan)
+            return await self._make_placeholders(unit, waiting, waiting.facts, plan, number)
         match plan.outcome:
             case "Fits":
                 await self._bind(unit, waiting, plan, number)
@@ -164,11 +164,18 @@ class PlacePods:
             case _:
                 await self._refuse(unit, waiting, plan, number)
 
-    async def _make_placeholders(self, unit: str, application: Application, plan: Plan) -> None:
+    async def _make_placeholders(
+        self, unit: str, waiting: Preemptor, application: Application, plan: Plan, number: int
+    ) -> None:
         """All members have places, and some do not exist: once they do, it is decided again, for all of them."""
 
         async def work() -> None:
-            await self._effects.make_placeholders(application, plan)
+            try:
+                await self._effects.make_placeholders(application, plan)
+            except Forbidden as refused:
+                message = loop.placeholder_refused(waiting.unit, refused.message)
+                await self._effects.say_refused(waiting.pods, message, number)
+                raise
 
         await self._writes.carry_out([unit], work, self._taking_back(unit, Assumed(self._services.context)))
         self.again(unit)
@@ -205,7 +212,7 @@ class PlacePods:
                 await self._effects.preempt(waiting, plan, hold, displaced, needed)
             except TooManyRequests as refused:
                 message = loop.budget_refuses(waiting.unit, refused.message)
-                await self._effects.refused_by_budget(waiting.pods, message, number)
+                await self._effects.say_refused(waiting.pods, message, number)
                 raise
             except NeedNotLeave:
                 if unit in self._taken_back:  # once is luck; after that, whoever decides so is in no hurry

@@ -256,6 +256,20 @@ def test_what_a_workload_holds_is_held_against_the_more_important_of_other_queue
     assert names(result.admitted) == [first]
 
 
+@pytest.mark.parametrize("design", ["Kueue", "KEP-83"])
+def test_who_has_preempted_borrows_what_it_was_promised_after_one_that_need_not(design: str) -> None:
+    """Else its victims come back to that, and are preempted again, without end. By KEP-83 nobody preempts to borrow."""
+    result = one_cycle(
+        *queue("a", {"default": {"cpu": 2}}, cohort="all"),
+        *queue("b", {"default": {"cpu": 1}}, cohort="all"),
+        cohort("all", {"default": {"cpu": 2}}),
+        _promised("mine", "a", 4, priority=1),
+        _promised("theirs", "b", 1, priority=5),
+        config={"quota": {"stopBorrowingAfterNonBorrower": True, "design": design}},
+    )
+    assert names(result.admitted) == (["theirs"] if design == "KEP-83" else ["theirs", "mine"])
+
+
 def test_an_older_one_of_its_queue_comes_before_what_a_workload_holds_though_it_borrows() -> None:
     result = one_cycle(
         *queue("a", {"default": {"cpu": 2}}, cohort="all"),

@@ -9,7 +9,7 @@
    waits, unless the queue can always reclaim it: nobody of another queue borrows that. A head that borrows reserves
    what it would borrow, too; in a BestEffortFIFO queue only where others act in the same cycle. Not so in KEP-83.
 5. As KEP-83 was written, and where the settings say so, nobody in a cohort borrows any more after a workload that need
-   not.
+   not, but who has preempted for that already.
 6. Whoever has preempted and still waits comes before all others, but those of its own queue that stand before it:
    else whoever made way for it could slip back, and be preempted again, without end. For the same reason it is
    admitted with no more pods than it has preempted for.
@@ -163,7 +163,7 @@ class _Pass:
         """Rule 4."""
         if self._policy.settings.quota.as_written:
             return False  # rule 5 stops those who would borrow; others may have what is theirs
-        if not self.earlier.may_borrow(one.queue, one.assignment):
+        if not self.earlier.may_borrow(one.facts, one.queue, one.assignment):
             return False  # nor does it hold what it may not borrow, whether that was found now or is known
         if self._policy.quota.specs[one.queue.name].preemption.reclaim_within_cohort == "Any":
             return False

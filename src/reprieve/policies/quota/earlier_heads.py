@@ -25,7 +25,8 @@ class EarlierHeads:
 
     def __init__(self, settings: Settings) -> None:
         self._fair = settings.fair_sharing.enable
-        self._stops_borrowing = settings.quota.stop_borrowing_after_non_borrower or settings.quota.as_written
+        self._as_written = settings.quota.as_written
+        self._stops_borrowing = settings.quota.stop_borrowing_after_non_borrower or self._as_written
         self.places = EarlierPlaces()
         self.claimed: dict[WorkloadFacts, None] = {}
         """Their victims so far, in order."""
@@ -51,8 +52,11 @@ class EarlierHeads:
     def admitted_any(self) -> bool:
         return self._admitted > 0
 
-    def may_borrow(self, queue: QuotaNode, assignment: Assignment) -> bool:
-        return not self._no_borrowing or not assignment.borrows or queue.root not in self._no_borrowing
+    def may_borrow(self, facts: WorkloadFacts, queue: QuotaNode, assignment: Assignment) -> bool:
+        """Whoever has preempted may, but in KEP-83: others have left for that, and would come back to what it does not
+        get."""
+        stopped = assignment.borrows and queue.root in self._no_borrowing
+        return not stopped or (facts.hold is not None and not self._as_written)
 
     def leave(self, queue: QuotaNode, usage: Amounts, gone: Mapping[UnitName, WorkloadFacts]) -> bool:
         """Whether so much is left once these, and all victims of this cycle, are gone."""

@@ -86,7 +86,7 @@ class QuotaPolicy(ImprovingPolicy):
     def _may_take(self, view: WorkloadView) -> bool:
         """Whether earlier heads leave it what it would get, now and once their victims are gone."""
         return (
-            view.earlier.may_borrow(view.queue, view.assignment)
+            view.earlier.may_borrow(view.facts, view.queue, view.assignment)
             and self._enough_left(view)
             and view.earlier.leave_now(view.queue, view.assignment.usage)
             and self._has_places(view)
@@ -113,7 +113,7 @@ class QuotaPolicy(ImprovingPolicy):
         return texts.quota.ONE_AT_A_TIME if view.earlier.admitted_any else ""
 
     def trigger(self, view: WorkloadView) -> HeldBack | None:
-        if not view.earlier.may_borrow(view.queue, view.assignment):
+        if not view.earlier.may_borrow(view.facts, view.queue, view.assignment):
             return _wait(view, texts.quota.NO_MORE_BORROWING)
         if view.assignment.mode == FIT:
             if self._may_take(view) and (why := self._blocked(view)):

@@ -209,3 +209,42 @@ def test_the_end_of_a_long_log_is_found_without_holding_up_anybody(tmp_path: Pat
                 status, said = _patiently(victim, "GET", f"{_PODS}/talker/log?{query}", None)
                 assert (status, len(said) > 0) == (200, True), said[:300]
         assert_steady(victim, pulse)
+
+
+def test_policies_that_name_thousands_hold_up_nobody(tmp_path: Path) -> None:
+    """Each of them is asked about each template."""
+    named = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": f"n{number}"} for number in range(3_000)]
+    pods = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "busybox"}]}}
+    template = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": pods}
+    with attacked(tmp_path) as one, Pulse(one) as pulse:
+        for number in range(30):
+            spec = {"resourceSelectors": named, "placement": {"clusterAffinity": {"clusterNames": ["a"]}}}
+            path = "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies"
+            assert one.ask("POST", path, {"metadata": {"name": f"p{number}"}, "spec": spec})[0] == 201
+        for number in range(60):
+            body = {"metadata": {"name": f"d{number}"}, "spec": template}
+            assert one.ask("POST", "/apis/apps/v1/namespaces/default/deployments", body)[0] == 201
+        time.sleep(2)
+        assert_steady(one, pulse)
+
+
+@pytest.mark.parametrize("number", [4_000, 25_000])
+def test_thousands_of_queues_hold_up_nobody(tmp_path: Path, number: int) -> None:
+    """What is too much is refused with an event; the rest is read beside the loop."""
+    names = ", ".join(f"{{name: q{each}, resources: {{guaranteed: {{vcore: 1}}}}}}" for each in range(number))
+    text = f"partitions: [{{name: default, queues: [{{name: root, queues: [{names}]}}]}}]"
+    with attacked(tmp_path) as one, Pulse(one) as pulse:
+        one.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "yunikorn"}})
+        maps = "/api/v1/namespaces/yunikorn/configmaps"
+        body = {"metadata": {"name": "yunikorn-configs"}, "data": {"queues.yaml": text}}
+        assert one.ask("POST", maps, body)[0] == 201
+        told = until(lambda: _message(one, "QueuesAccepted") or _message(one, "QueuesRefused"))
+        assert ("at most 262144 are read" in told) == (number > 10_000)
+        if number < 10_000:
+            assert one.ask("GET", "/ws/v1/partition/default/queues")[0] == 200
+        assert_steady(one, pulse)
+
+
+def _message(one: Attacked, reason: str) -> str:
+    found = json.loads(one.ask("GET", "/api/v1/events")[1])["items"]
+    return next((event["message"] for event in found if event["reason"] == reason), "")

@@ -4,6 +4,8 @@
 2. What a controller has made is no template: its owner is. Nor is anything in a namespace of the system.
 """
 
+from collections import defaultdict
+
 from reprieve.manifests.karmada import PropagationPolicy, ResourceSelector
 from reprieve.manifests.meta import Manifest
 
@@ -20,10 +22,35 @@ def selected_by(policy: PropagationPolicy, template: Manifest) -> bool:
 
 def closeness(policy: PropagationPolicy, template: Manifest) -> int:
     """How closely the selectors of a policy mean a resource."""
-    if policy.kind == "PropagationPolicy" and policy.namespace != template.namespace:
+    if _is_elsewhere(policy, template):
         return _NO_MATCH
-    found = max((_selects(selector, template) for selector in policy.spec.resource_selectors), default=_NO_MATCH)
+    of_type, name = type_of(template), template.name
+    found = _NO_MATCH
+    for selector in policy.spec.resource_selectors:
+        if (not selector.name or selector.name == name) and (selector.api_version, selector.kind) == of_type:
+            found = max(found, _selects(selector, template))
     return found if found and is_template(template) else _NO_MATCH
+
+
+class Selection:
+    """What a policy selects, put in order once, for who asks about many resources: it may name thousands."""
+
+    def __init__(self, policy: PropagationPolicy) -> None:
+        self._policy = policy
+        self._selectors: dict[tuple[tuple[str, str], str], list[ResourceSelector]] = defaultdict(list)
+        for selector in policy.spec.resource_selectors:
+            self._selectors[(selector.api_version, selector.kind), selector.name].append(selector)
+
+    def means(self, template: Manifest) -> bool:
+        if _is_elsewhere(self._policy, template):
+            return False
+        of_type = type_of(template)
+        near = (*self._selectors.get((of_type, template.name), ()), *self._selectors.get((of_type, ""), ()))
+        return any(_selects(selector, template) for selector in near) and is_template(template)
+
+
+def _is_elsewhere(policy: PropagationPolicy, template: Manifest) -> bool:
+    return policy.kind == "PropagationPolicy" and policy.namespace != template.namespace
 
 
 def is_template(resource: Manifest) -> bool:
@@ -34,12 +61,11 @@ def is_template(resource: Manifest) -> bool:
 
 
 def _selects(selector: ResourceSelector, template: Manifest) -> int:
-    if (selector.api_version, selector.kind) != type_of(template):
-        return _NO_MATCH
+    """How closely, where it is of the type and the name that is selected."""
     if selector.namespace and selector.namespace != template.namespace:
         return _NO_MATCH
     if selector.name:  # a name leaves nothing for labels to select
-        return _BY_NAME if selector.name == template.name else _NO_MATCH
+        return _BY_NAME
     if selector.label_selector is None:
         return _BY_KIND
     return _BY_LABELS if selector.label_selector.matches(template.metadata.labels) else _NO_MATCH

@@ -19,6 +19,10 @@ def lost_nomination(unit: str, node: str, preemptor: str) -> str:
     return f"{preemptor} of higher priority takes the place on {node} that was meant for {unit}"
 
 
+def large_configuration(letters: int, most: int) -> str:
+    return f"queues.yaml has {letters} letters; at most {most} are read"
+
+
 def budget_refuses(unit: str, answer: str) -> str:
     """The server's answer to an eviction, as it gave it."""
     return f"{unit} waits: a PodDisruptionBudget keeps a pod that would have to make way. {answer}"

@@ -18,7 +18,7 @@ from reprieve.controllers.pods.templates import PROPAGATION
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests import kinds
 from reprieve.manifests.karmada import PropagationPolicy, ResourceBinding
-from reprieve.manifests.propagation import selected_by
+from reprieve.manifests.propagation import Selection
 from reprieve.manifests.resource import Resource, group_of
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Quantity, Resources
@@ -96,9 +96,10 @@ class Detector(BaseController):
         self._mirror(before, after)
         self._selected = {named for policy in self._world.all(PropagationPolicy) for named in _selected(policy)}
         policies: list[PropagationPolicy] = [record.manifest for record in (before, after) if record is not None]
+        selections = [Selection(policy) for policy in policies]
         for named in {named for policy in policies for named in _selected(policy)}:
             for template in self._templates.get(named, ()):
-                if any(selected_by(policy, template.manifest) for policy in policies):
+                if any(selection.means(template.manifest) for selection in selections):
                     self.enqueue(_template_key(template))
 
     # Bringing one template right

@@ -10,6 +10,7 @@
 6. When it is deleted there are no queues any more: an event about it says so, and what that means for pods.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,6 +28,10 @@ from reprieve.texts import events as loop
 from reprieve.world import World
 
 ACCEPTED = "reprieve.scheduling/accepted-queues"
+LARGEST = 256 * 1024
+"""Letters of a configuration: thousands of queues. Each decision looks at many of them."""
+_LONG = 16 * 1024
+Read = tuple[QueueConfiguration | None, list[str], list[str]]
 
 
 class QueueConfigurations:
@@ -70,7 +75,7 @@ class QueueConfigurations:
         return text != self._refused and await self._take(source, text)
 
     async def _take(self, source: Record, text: str) -> bool:
-        accepted, problems, unused = read_queues(text)
+        accepted, problems, unused = await _read(text)
         if accepted is not None:
             self._use(accepted, text)
             await self._accept(source, text)
@@ -80,7 +85,7 @@ class QueueConfigurations:
         self._refused = text
         if self._writes:
             await self._context.event(source, "Warning", "QueuesRefused", loop.configuration_refused(problems))
-        return self._fall_back(source)
+        return await self._fall_back(source)
 
     def _use(self, configuration: QueueConfiguration, text: str) -> None:
         self._text, self._refused = text, ""
@@ -101,12 +106,12 @@ class QueueConfigurations:
             self._world.delete(QueueConfiguration, item.name, item.namespace, called=item.kind)
         return bool(known)
 
-    def _fall_back(self, source: Record) -> bool:
+    async def _fall_back(self, source: Record) -> bool:
         """After a restart nothing is in force yet: the last good one is in the annotation."""
         if self._text is not None:
             return False
         written = annotations_of(source).get(ACCEPTED, "")
-        accepted, *_ = read_queues(written)
+        accepted, *_ = await _read(written)
         if accepted is None:
             return self._drop_all()
         refused = self._refused
@@ -179,8 +184,15 @@ def _with_text(source: Record, text: str) -> Record:
     return Record(source.resource, raw, **name, uid=source.uid, version=source.version)
 
 
-def read_queues(text: str) -> tuple[QueueConfiguration | None, list[str], list[str]]:
+async def _read(text: str) -> Read:
+    """In a thread where that takes more than a moment."""
+    return read_queues(text) if len(text) <= _LONG else await asyncio.to_thread(read_queues, text)
+
+
+def read_queues(text: str) -> Read:
     """The configuration in a text, or all that is wrong with it; and what of it has no effect, or another."""
+    if len(text) > LARGEST:
+        return None, [loop.large_configuration(len(text), LARGEST)], []
     config_map = {
         "apiVersion": "v1",
         "kind": "ConfigMap",

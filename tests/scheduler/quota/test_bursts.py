@@ -134,3 +134,50 @@ def test_whoever_has_no_reason_yet_is_given_one_at_once(monkeypatch: pytest.Monk
         await assert_true(plane)
 
     live(story, longest=60)
+
+
+def test_new_reasons_are_told_to_many_now_and_then_and_to_the_last_one_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten leave within two seconds; sixty who wait are told other numbers once or twice, and the last ones are true."""
+
+    async def story(plane: Plane) -> None:
+        watched = Watched(plane, monkeypatch)
+        await crowd(plane, many=60)
+        watched.forget()
+        for number in range(10):
+            await plane.store.delete(QUOTA_WORKLOADS, f"small{number}", "default")
+            await plane.passes(0.2)
+        await plane.passes(10)
+        assert max(watched.written[name] for name in await waiting(plane)) <= 3
+        await assert_true(plane)
+
+    live(story, longest=60)
+
+
+def test_whose_moment_to_preempt_comes_does_so_though_reasons_are_told_later() -> None:
+    async def story(plane: Plane) -> None:
+        await crowd(plane, many=60)
+        wait = {"reprieve.scheduling/wait-before-preemption-seconds": "20"}
+        began = plane.clock()
+        await plane.apply(workload("urgent", "q0", cpu=14, priority=10, annotations=wait))
+        await plane.passes(18)
+        for name in ("small0", "small1"):  # all are told of the first one, and of the second one only seconds later
+            await plane.store.delete(QUOTA_WORKLOADS, name, "default")
+            await plane.passes(0.2)
+        while "urgent" in await waiting(plane):
+            await plane.passes(0.1)
+        assert 20 <= (plane.clock() - began).total_seconds() < 21
+
+    live(story, longest=60)
+
+
+async def crowd(plane: Plane, many: int) -> None:
+    """A queue of 24 that ten small ones and a large one fill, and many others that wait for more than there is."""
+    await plane.apply(flavor())
+    await plane.apply(*queue("q0", {"default": {"cpu": 24}}, within="LowerPriority"))
+    await plane.apply(*(workload(f"small{number}", "q0", cpu=1, priority=9) for number in range(10)))
+    await plane.apply(workload("large", "q0", cpu=14, priority=5))
+    await plane.passes(3)
+    await plane.apply(*(workload(f"w{number}", "q0", cpu=25, priority=1) for number in range(many)))
+    await plane.passes(5)

@@ -78,7 +78,7 @@ class AdmitWorkloads:
         plans = [plan for plan in decided if not self._put_off(plan)]
         if len(plans) < len(decided):
             known = Refusals()  # whoever was put off is not told yet, and has to be decided for again
-        seconds = self._services.elapsed() - started
+        seconds, moment = self._services.elapsed() - started, self._next_moment(plans)
         untold = self._untold(plans)
         later = self._told_later(plan for plan in plans if plan.preemptor not in untold)
         for unit in untold | later:
@@ -102,7 +102,7 @@ class AdmitWorkloads:
             return True
         if not self._services.shadow:
             await self._tell_the_rest({plan.preemptor for plan in plans} | later)
-        self._queue.unschedulable(CYCLE, min(self._next_moment(plans), self._next_telling() if later else inf))
+        self._queue.unschedulable(CYCLE, min(moment, self._next_telling() if later else inf))
         return False
 
     def _backs_off(self) -> bool:

@@ -335,6 +335,50 @@ def test_room_that_is_gone_again_costs_no_decision_for_who_was_woken_for_it() ->
 
 
 @pytest.mark.usefixtures("no_last_resort")
+def test_room_for_a_part_of_a_group_costs_no_decision_and_room_for_all_of_it_one() -> None:
+    async def story(plane: Plane) -> None:
+        await plane.priority("high", 10)
+        for number in range(2):
+            await plane.node(f"n{number}", cpu="4")
+            await plane.pod(f"keeps-{number}", cpu="4", priority="high")
+        await plane.passes(2)
+        for number in range(6):
+            await plane.apply(pod_group(f"g{number}", gang=2, priorityClassName="high"))
+            for name in (f"a{number}", f"b{number}"):
+                group = {"podGroupName": f"g{number}"}
+                await plane.pod(name, cpu=f"{3000 + number}m", priority="high", schedulingGroup=group)
+        await plane.passes(10)
+        before = await decisions(plane)
+        await plane.store.delete(PODS, "keeps-0", "default", grace=0)
+        assert await decisions(plane) == before
+        await plane.store.delete(PODS, "keeps-1", "default", grace=0)
+        assert await decisions(plane) == before + 1
+        assert {await plane.where("a0"), await plane.where("b0")} == {"n0", "n1"}
+
+    live(story)
+
+
+@pytest.mark.usefixtures("no_last_resort")
+def test_a_group_that_has_its_pods_on_nodes_needs_places_for_the_rest_only() -> None:
+    """Two of three are there, and wait for the third, which another pod has overtaken."""
+
+    async def story(plane: Plane) -> None:
+        await plane.priority("high", 10)
+        await plane.node("n0", cpu="6")
+        await plane.pod("keeps", cpu="2", priority="high")
+        await plane.apply(pod_group("g", gang=2, priorityClassName="high"))
+        for name in ("a", "b", "c", "d"):
+            await plane.pod(name, cpu="2", priority="high", schedulingGroup={"podGroupName": "g"})
+        await plane.passes(10)
+        assert sorted([await plane.where(name) for name in "abcd"]) == ["", "", "n0", "n0"]
+        await plane.store.delete(PODS, "keeps", "default", grace=0)
+        await plane.passes(SOON)
+        assert sorted([await plane.where(name) for name in "abcd"]) == ["", "n0", "n0", "n0"]
+
+    live(story)
+
+
+@pytest.mark.usefixtures("no_last_resort")
 def test_who_was_woken_in_vain_has_the_next_room_in_its_order() -> None:
     async def story(plane: Plane) -> None:
         await many_sizes(plane)

@@ -58,6 +58,19 @@ class NodeRoom:
         below = self._nodes.table.ranked("priority", slice(0, self._nodes.table.size)) < view.priority
         return self._on(nodes, view.capacity(below, 1) > 0)
 
+    def places(self, pods: Iterable[PodFacts], priority: int) -> int:
+        """For how many of some pods there are places at most, each shape for itself, if everybody below a priority
+        left."""
+        shapes: dict[object, list[PodFacts]] = {}
+        for facts in pods:
+            shapes.setdefault(self.shape(facts), []).append(facts)
+        return sum(self._places(alike[0], len(alike), priority) for alike in shapes.values())
+
+    def _places(self, facts: PodFacts, wanted: int, priority: int) -> int:
+        view = self._view(facts, priority)
+        below = self._nodes.table.ranked("priority", slice(0, self._nodes.table.size)) < view.priority
+        return min(wanted, int(view.capacity(below, wanted).sum()))
+
     def _on(self, nodes: Iterable[str], where: Mask) -> bool:
         known = self._known(nodes)
         return bool(np.any(where[known])) if known else False

@@ -1,8 +1,9 @@
 """Which pods and groups are worth another try after what has happened.
 
 1. Room that became free on a node: pods that are nominated there, at once; others that could fit there once everybody
-   below them (below their group, where they have one) is gone. Groups, pods in queues, and pods that mind the pods
-   around them look at more than one node: always. Whoever is nominated to a node that was taken from it looks again.
+   below them (below their group, where they have one) is gone. Groups (but see 5), pods in queues, and pods that mind
+   the pods around them look at more than one node: always. Whoever is nominated to a node that was taken from it looks
+   again.
 2. What pods look at besides room (budgets, classes, labels of namespaces and nodes, queues, a pod that kept others away
    and has left): all of them.
 3. Somebody whose being there, labels or leaving others ask for or avoid: those who mind the pods around them. Pods in
@@ -11,13 +12,14 @@
    group or queue. Those that must run on one node mind who is there: it may be somebody that makes way.
 4. Of pods that are alike the first is tried for all: see `alike`.
 5. Room that became free may help many, and is gone when the first has taken it: whoever was woken for nothing else, and
-   could not fit any more when its turn has come, sleeps on.
+   could not fit when its turn has come, sleeps on. So does a group for which there are not places enough.
 """
 
 import logging
 
 from reprieve.manifests.yunikorn import APPLICATION
 from reprieve.model.names import Key, kind_of
+from reprieve.policies.podgroup.groups import Group
 from reprieve.policies.queue.entry import QueueEntry
 from reprieve.policies.registry import Policies
 from reprieve.scheduler.lanes import Helps
@@ -138,7 +140,10 @@ class PodWakeups:
             return False
         if len(pods) == 1 and pods[0].nominated:
             return self._has_better(pods[0], happened)
-        if minds or len(pods) > 1 or queues.policy is not None:
+        if minds or queues.policy is not None or any(facts.nominated for facts in pods):
+            return True
+        if len(pods) > 1:
+            self._lured.by(unit, happened.freed)
             return True
         could_fit = self._could_fit(pods[0], self._pending.priority(unit), happened)
         if could_fit:
@@ -150,10 +155,16 @@ class PodWakeups:
         return self._lured.away(unit)
 
     def is_room(self, unit: str, nodes: set[str]) -> bool:
-        """Whether a unit could fit on some nodes if those below it left."""
+        """Whether a unit could fit if those below it left: one of its pods on these nodes, and so many as a group needs
+        on all nodes."""
         pods, priority = self._pending.pods(unit), self._pending.priority(unit)
         ceiling = self._room.ceiling(nodes, priority)
-        return any(ceiling.allows(facts) and self._room.could_fit_on(facts, nodes, priority) for facts in pods)
+        if not any(ceiling.allows(facts) and self._room.could_fit_on(facts, nodes, priority) for facts in pods):
+            return False
+        waiting = self._pending.waiting(unit) if len(pods) > 1 else None
+        if waiting is None or not isinstance(waiting.facts, Group) or waiting.facts.gang.groups:
+            return True
+        return self._room.places(pods, priority) >= waiting.facts.gang.required
 
     def _has_better(self, facts: PodFacts, happened: "_Happened") -> bool:
         """Whether a pod that has a place to wait for could have one that is free, or waits in vain. Who is nominated

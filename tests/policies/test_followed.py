@@ -105,14 +105,17 @@ def test_who_has_followed_every_change_decides_as_a_newcomer_does(policy: str, s
         assert kept == new, (policy, seed, number)
 
 
-def test_who_kept_others_away_and_is_gone_has_no_say_in_where_a_gang_goes() -> None:
+@pytest.mark.parametrize("kept_away", ["another", "body"])
+@pytest.mark.parametrize("scoring", ["MostAllocated", "LeastAllocated"])
+def test_who_kept_others_away_and_is_gone_has_no_say_in_where_a_gang_goes(kept_away: str, scoring: str) -> None:
+    """Whether that is a member of the gang or not."""
     labels = {"first": {"part": "head"}, "second": {"part": "body"}, "third": {"part": "body"}}
     members = [pod(name, cpu="1", labels=each, group="gang") for name, each in labels.items()]
     objects = [node("n0", cpu="3"), node("n1", cpu="3"), pod_group("gang", gang=3), *members]
-    apart = {"labelSelector": {"matchLabels": {"part": "another"}}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"labelSelector": {"matchLabels": {"part": kept_away}}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
     made = World(load_objects(objects).objects)
-    policies = Policies(made, configure({"scoring": "MostAllocated"}, GATES), NOON)
+    policies = Policies(made, configure({"scoring": scoring}, GATES), NOON)
     before = _answers(policies)
     (loner,) = load_objects([pod("loner", node="n0", cpu="1", spec={"affinity": affinity})]).objects
     made.put(loner)

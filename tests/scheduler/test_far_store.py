@@ -24,7 +24,7 @@ from tests.planes.patience import patience
 from tests.planes.rest import what_is_wrong
 from tests.planes.running import SETTINGS, Plane
 
-LIVES = int(os.environ.get("REPRIEVE_LIVES", "20"))
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "10"))
 FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
 _BATCH = 10
 _LONGEST_UNREST = 3600.0

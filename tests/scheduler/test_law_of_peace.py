@@ -16,7 +16,7 @@ from tests.planes.laws import Eye
 from tests.planes.peace import most_preemptions
 from tests.planes.running import Plane, live
 
-LIVES = int(os.environ.get("REPRIEVE_LIVES", "20"))
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "10"))
 FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
 _BATCH = 20
 _LONGEST_UNREST = 3600.0

@@ -21,7 +21,7 @@ from tests.planes.laws import Eye
 from tests.planes.rest import what_is_wrong
 from tests.planes.running import Plane, live
 
-LIVES = int(os.environ.get("REPRIEVE_LIVES", "25"))
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "15"))
 FIRST = int(os.environ.get("REPRIEVE_FIRST_LIFE", "0"))
 _BATCH = 25
 _LONGEST_UNREST = 3600.0

@@ -284,7 +284,7 @@ class NodeColumns:
             facts.start,
             facts.scheduled,
             self.labels.number((facts.key[0], facts.labels)),
-            self._repels(facts),
+            self.repelling(facts),
             self.tolerates.number(((facts.pod.spec.priority_class_name, NEVER),)),
             self.placed_by.number(unit.placed_by),
             int(facts.pod.terminating),
@@ -298,7 +298,7 @@ class NodeColumns:
         unit = share.unit
         top = max(facts.priority for facts in unit.pods)
         for facts in unit.pods:
-            self._repels(facts)
+            self.repelling(facts)
         return (
             unit.priority,
             top,
@@ -326,7 +326,7 @@ class NodeColumns:
             latest = dict.fromkeys(latest, NEVER)
         return self.tolerates.number(tuple(sorted(latest.items())))
 
-    def _repels(self, facts: PodFacts) -> int:
+    def repelling(self, facts: PodFacts) -> int:
         """Which kind of pod it is to those it keeps away; 0: to nobody."""
         affinity = facts.pod.spec.affinity
         if affinity is None or affinity.pod_anti_affinity is None or not affinity.pod_anti_affinity.required:

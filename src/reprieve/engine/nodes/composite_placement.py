@@ -31,9 +31,9 @@ _MOST_TOGETHER = 64
 class GroupPlacer(GangPlacer):
     """Places one group of a tree: places that are held for others of the tree are no obstacle."""
 
-    def __init__(self, ledger: NodeLedger, gang: Gang, domain: Mask, tree: list[PodFacts]) -> None:
-        super().__init__(ledger, gang, domain)
-        self._keys = frozenset(facts.key for facts in tree)
+    def __init__(self, whole: GangPlacer, ledger: NodeLedger, gang: Gang, domain: Mask) -> None:
+        super().__init__(ledger, gang, domain, foes=whole.foes)
+        self._keys = frozenset(facts.key for facts in whole.gang.members)
 
 
 class CompositePlacer(GangPlacer):
@@ -149,7 +149,7 @@ class CompositePlacer(GangPlacer):
     def _place_pods(self, attempt: Trial, group: Gang, nodes: Mask, rules: Rules, wanted: int | None = None) -> int:
         if not group.members:
             return 0
-        return GroupPlacer(self._ledger, group, nodes, self.gang.members).place(attempt, rules, wanted)
+        return GroupPlacer(self, self._ledger, group, nodes).place(attempt, rules, wanted)
 
     # Then all the others
 

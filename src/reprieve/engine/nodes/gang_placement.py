@@ -17,8 +17,8 @@ import numpy as np
 
 from reprieve.engine.arrays import Ints, Mask
 from reprieve.engine.claims import MemberTooLarge, Protected
-from reprieve.engine.nodes.columns import NOBODY
-from reprieve.engine.nodes.inter_pod import repels
+from reprieve.engine.nodes.columns import NOBODY, Repelling
+from reprieve.engine.nodes.inter_pod import keeping_away, repels
 from reprieve.engine.nodes.ledger import NodeLedger
 from reprieve.engine.nodes.pod_terms import counts_others, topology_keys
 from reprieve.engine.nodes.pool import NodeRule, Ranked
@@ -60,8 +60,16 @@ View = tuple[ShapeSearch, list[PodFacts]]
 class GangPlacer:
     """Places a gang by some rules on who may be asked to leave, within a domain of nodes."""
 
-    def __init__(self, ledger: NodeLedger, gang: Gang, domain: Mask, members: Sequence[PodFacts] | None = None) -> None:
-        """`members`: those of the gang that are to be placed; by default all of them."""
+    def __init__(
+        self,
+        ledger: NodeLedger,
+        gang: Gang,
+        domain: Mask,
+        members: Sequence[PodFacts] | None = None,
+        foes: tuple[Repelling, ...] | None = None,
+    ) -> None:
+        """`members`: those of the gang that are to be placed; by default all of them. `foes`: who keeps others away,
+        where somebody was taken out to try something; by default those who are there."""
         self._ledger = ledger
         self.table = ledger.table
         self.labels = ledger.labels
@@ -71,6 +79,7 @@ class GangPlacer:
         self.domain = domain
         self._strategy: Strategy = ledger.settings.scoring
         self._keys = frozenset(facts.key for facts in gang.members)
+        self.foes = keeping_away(self.table) if foes is None else foes
         self.shapes = self._by_shape()
 
     def _by_shape(self) -> list[list[PodFacts]]:
@@ -87,10 +96,9 @@ class GangPlacer:
         return list(shapes.values())
 
     def _kept_away(self) -> bool:
-        """Whether anybody keeps a member away. The table knows kinds of pods that have gone, too: those that mean none
-        of the members change nothing."""
-        kinds = {(facts.key[0], facts.labels): facts for facts in self._members} if len(self.table.repels) > 1 else {}
-        return any(repels(self.table, kind, facts) for facts in kinds.values() for kind in self.table.repels.items)
+        """Whether anybody keeps a member away."""
+        kinds = {(facts.key[0], facts.labels): facts for facts in self._members} if self.foes else {}
+        return any(repels(self.table, kind, facts) for facts in kinds.values() for kind in self.foes)
 
     def view(self, facts: PodFacts) -> NodeView:
         """All nodes as a member of the gang finds them."""
@@ -170,7 +178,7 @@ class GangPlacer:
     def _minds_others_far_away(self) -> bool:
         """Whether what happens on one node can matter on another."""
         keys = {key for shape in self.shapes for key in topology_keys(shape[0])}
-        keys |= {term.topology_key for kind in self.table.repels.items if kind for term in kind.terms}
+        keys |= {term.topology_key for kind in self.foes for term in kind.terms}
         return bool(keys - {HOST})
 
     def _each_node_for_itself(self) -> bool:

@@ -6,6 +6,7 @@ and those that groups reach, are emptied once more before anybody returns.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -85,10 +86,10 @@ class GangReprieve:
 
     # Neighbours
 
-    @property
+    @cached_property
     def _minds_neighbours(self) -> bool:
         members = [shape[0] for shape in self._placer.shapes]
-        return len(self._table.repels) > 1 or any(facts.host_ports or topology_keys(facts) for facts in members)
+        return bool(self._placer.foes) or any(facts.host_ports or topology_keys(facts) for facts in members)
 
     def _clashes(self, unit: Unit) -> bool:
         """Whether a pod of a unit holds a port of a placed one, or they keep each other away."""
@@ -106,7 +107,7 @@ class GangReprieve:
     def _foes_of(self, facts: PodFacts) -> list[tuple[int, str]]:
         """Shapes that cannot be where a pod is, with the topology key of that: asked once for each kind of pod."""
         affinity = facts.pod.spec.affinity
-        if len(self._table.repels) == 1:
+        if not self._minds_neighbours:
             return []
         kind = (facts.key[0], facts.labels, None if affinity is None else id(affinity))
         found = self._foes.get(kind)

@@ -72,6 +72,17 @@ def concerned(table: NodeTable, facts: PodFacts) -> bool:
     )
 
 
+def keeping_away(table: NodeTable) -> tuple[Repelling, ...]:
+    """The kinds of pods on nodes, or promised a place there, that keep others away. The table knows those that have
+    gone, too: they must not matter, since whoever looks at the world for the first time does not know them."""
+    if len(table.repels) == 1:
+        return ()
+    there = np.zeros(len(table.repels), dtype=np.bool_)
+    there[table.ranked("repels", slice(0, table.size))] = True
+    there[[table.repelling(facts) for pods in table.nominated.values() for facts in pods]] = True
+    return tuple(kind for number in np.flatnonzero(there).tolist() if (kind := table.repels.items[number]) is not None)
+
+
 def repels(table: NodeTable, kind: Repelling | None, facts: PodFacts) -> list[PodAffinityTerm]:
     """The terms by which a kind of running pod keeps this one away."""
     if kind is None:

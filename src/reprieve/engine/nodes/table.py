@@ -249,7 +249,7 @@ class NodeTable(NodeColumns):
             self.standing[facts.key] = EVERYBODY if is_reserved(facts) else self.units.scheduling_priority(facts)
             if is_closing(facts):
                 self.closed.setdefault(node, facts.key)
-            self._repels(facts)  # so that whoever comes next knows that somebody may keep it away
+            self.repelling(facts)  # so that whoever comes next knows that somebody may keep it away
             return
         self._note(facts)
         membership = self.units.of(facts)

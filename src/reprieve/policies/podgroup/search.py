@@ -229,7 +229,7 @@ class DomainSearch:
             placer.place_more(trial, rules)
         else:
             with Trial(self.table) as more:
-                if GangPlacer(self._ledger, self._gang, placer.domain, rest).place(more, rules):
+                if GangPlacer(self._ledger, self._gang, placer.domain, rest, placer.foes).place(more, rules):
                     trial.take_over(more)
         GangReprieve(placer, trial, rules, marked).reprieve()
 

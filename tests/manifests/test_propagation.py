@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reprieve.manifests.loading import load_objects
-from reprieve.manifests.propagation import Selection, closeness, selected_by
+from reprieve.manifests.propagation import PolicySelectors, closeness, selected_by
 
 KINDS = {"Deployment": "apps/v1", "Job": "batch/v1", "ConfigMap": "v1"}
 NAMES, NAMESPACES = st.sampled_from("ab"), st.sampled_from(["one", "two"])
@@ -68,4 +68,4 @@ def test_one_or_many_resources_are_selected_alike(
     made, found = (load_objects([each]).objects[0] for each in (policy, template(kind, namespace, name, labels)))
     here = policy["metadata"].get("namespace", namespace) == namespace
     expected = here and any(_selects(each, found) for each in policy["spec"]["resourceSelectors"])
-    assert Selection(made).means(found) == selected_by(made, found) == bool(closeness(made, found)) == expected
+    assert PolicySelectors(made).means(found) == selected_by(made, found) == bool(closeness(made, found)) == expected

@@ -32,7 +32,7 @@ def closeness(policy: PropagationPolicy, template: Manifest) -> int:
     return found if found and is_template(template) else _NO_MATCH
 
 
-class Selection:
+class PolicySelectors:
     """What a policy selects, put in order once, for who asks about many resources: it may name thousands."""
 
     def __init__(self, policy: PropagationPolicy) -> None:

@@ -84,8 +84,8 @@ def test_the_one_that_is_tried_for_all_is_deleted_before_its_turn() -> None:
     async def story(plane: Plane) -> None:
         await _full(plane)
         await plane.apply(pod_group("g", gang=2, priorityClassName="high"))
-        for number in range(2):
-            await plane.pod(f"g-{number}", cpu="2", priority="high", schedulingGroup={"podGroupName": "g"})
+        for name, cpu in (("g-0", "2"), ("g-1", "1")):  # each would fit, and both together do not
+            await plane.pod(name, cpu=cpu, priority="high", schedulingGroup={"podGroupName": "g"})
         await plane.passes(1)
         history = plane.plane.history
         record = history.record

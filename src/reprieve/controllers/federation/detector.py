@@ -18,7 +18,7 @@ from reprieve.controllers.pods.templates import PROPAGATION
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests import kinds
 from reprieve.manifests.karmada import PropagationPolicy, ResourceBinding
-from reprieve.manifests.propagation import Selection
+from reprieve.manifests.propagation import PolicySelectors
 from reprieve.manifests.resource import Resource, group_of
 from reprieve.model.clock import Clock
 from reprieve.model.resources import Quantity, Resources
@@ -96,7 +96,7 @@ class Detector(BaseController):
         self._mirror(before, after)
         self._selected = {named for policy in self._world.all(PropagationPolicy) for named in _selected(policy)}
         policies: list[PropagationPolicy] = [record.manifest for record in (before, after) if record is not None]
-        selections = [Selection(policy) for policy in policies]
+        selections = [PolicySelectors(policy) for policy in policies]
         for named in {named for policy in policies for named in _selected(policy)}:
             for template in self._templates.get(named, ()):
                 if any(selection.means(template.manifest) for selection in selections):

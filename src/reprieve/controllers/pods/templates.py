@@ -10,7 +10,7 @@ import msgspec
 
 from reprieve.controllers.runner import BaseController
 from reprieve.manifests.kinds import CLUSTER_PROPAGATION_POLICIES, PODS, PROPAGATION_POLICIES
-from reprieve.manifests.propagation import Selection, selected_by
+from reprieve.manifests.propagation import PolicySelectors, selected_by
 from reprieve.model.backoff import Backoff
 from reprieve.model.clock import moment_of
 from reprieve.model.conditions import condition_of, has_condition
@@ -152,7 +152,7 @@ class TemplateController(BaseController):
         """Follow the policies too: a template that is selected, or no longer, is looked at again."""
 
         def keys(policy: Record) -> list[tuple[str, str]]:
-            selection = Selection(policy.manifest)
+            selection = PolicySelectors(policy.manifest)
             return [template.key for template in templates if selection.means(template.manifest)]
 
         for resource in PROPAGATION:

@@ -21,7 +21,7 @@ from reprieve.manifests.kueue_annotations import carried_annotations
 from reprieve.manifests.meta import ObjectMeta, OwnerReference, find_condition
 from reprieve.manifests.pods import Pod
 from reprieve.manifests.priorities import parse_integer
-from reprieve.manifests.propagation import Selection, selected_by
+from reprieve.manifests.propagation import PolicySelectors, selected_by
 from reprieve.policies.quota.pods_in_queues import held, new_pods, workloads_of
 from reprieve.world import World
 
@@ -58,7 +58,7 @@ def _of_pods(world: World) -> Iterator[kueue.QuotaWorkload | Pod]:
     there = {(workload.namespace, workload.name) for workload in known}
     owned = {(one.namespace, owner.name) for one in known for owner in one.metadata.owner_references}
     new = (pod for pod in new_pods(world) if (pod.namespace, pod.name) not in owned)
-    selections = [Selection(each) for each in policies]
+    selections = [PolicySelectors(each) for each in policies]
     pods = [pod for pod in new if not any(selection.means(pod) for selection in selections)]
     yield from map(held, pods)
     for workload in workloads_of(pods):

@@ -100,7 +100,7 @@ class PodLane(Lane):
 
     def _is_woken_in_vain(self, unit: str) -> bool:
         """Whether a unit was woken for room that others have taken by now: it would be refused as before."""
-        nodes = self._wakeups.lured(unit)
+        nodes = self._wakeups.room_for(unit)
         return bool(nodes) and self._queue.was_woken(unit) and not self._wakeups.is_room(unit, nodes)
 
     def _gives_up(self, unit: str) -> bool:
@@ -178,7 +178,7 @@ class PodLane(Lane):
         if before and before not in self._pending:
             self._queue.delete(before)
             self._alike.gone(before)
-            self._wakeups.lured(before)
+            self._wakeups.room_for(before)
         elif before and before != after:
             (self._placed if self._pending.has_place(key) else self._changed)[before] = None
         self._places(seen)

@@ -46,12 +46,12 @@ class PodWakeups:
         self._touched: set[str] = set()
         """Nodes whose nominated pods have not been looked at since."""
         self._happened = _Happened()
-        self._lured = _Lured()
+        self._for_room = _WokenForRoom()
 
     def freed(self, node: str) -> None:
         """There is more room on a node than before."""
         self._happened.freed.add(node)
-        self._lured.freed(node)
+        self._for_room.freed(node)
         self._touched.add(node)
 
     def taken(self, node: str) -> None:
@@ -66,7 +66,7 @@ class PodWakeups:
 
     def everybody(self) -> None:
         self._happened.everybody = True
-        self._lured.clear()
+        self._for_room.clear()
 
     def neighbours(self, node: str) -> None:
         """Others have somebody else around them, on this node."""
@@ -143,16 +143,16 @@ class PodWakeups:
         if minds or queues.policy is not None or any(facts.nominated for facts in pods):
             return True
         if len(pods) > 1:
-            self._lured.by(unit, happened.freed)
+            self._for_room.add(unit, happened.freed)
             return True
         could_fit = self._could_fit(pods[0], self._pending.priority(unit), happened)
         if could_fit:
-            self._lured.by(unit, happened.freed)
+            self._for_room.add(unit, happened.freed)
         return could_fit
 
-    def lured(self, unit: str) -> set[str]:
+    def room_for(self, unit: str) -> set[str]:
         """The nodes on which there was more room when a unit was woken for that, or is since; it is then forgotten."""
-        return self._lured.away(unit)
+        return self._for_room.take(unit)
 
     def is_room(self, unit: str, nodes: set[str]) -> bool:
         """Whether a unit could fit if those below it left: one of its pods on these nodes, and so many as a group needs
@@ -195,7 +195,7 @@ class PodWakeups:
         return known
 
 
-class _Lured:
+class _WokenForRoom:
     """Units that were woken for room on some nodes and for nothing else, and all nodes with more room since then."""
 
     def __init__(self) -> None:
@@ -211,13 +211,13 @@ class _Lured:
         if self._since:
             self._freed.append(node)
 
-    def by(self, unit: str, nodes: set[str]) -> None:
+    def add(self, unit: str, nodes: set[str]) -> None:
         if nodes is not self._last:
             self._last, self._first = nodes, len(self._freed)
             self._freed += nodes
         self._since[unit] = self._first
 
-    def away(self, unit: str) -> set[str]:
+    def take(self, unit: str) -> set[str]:
         since = self._since.pop(unit, None)
         nodes = set(self._freed[since:]) if since is not None else set()
         if not self._since:
